@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,8 +29,8 @@ CURE = "`assistant export` makes one; other programs' exports go to `assistant i
 def export(workspace: Workspace, to: Path) -> tuple[list[str], dict[str, str]]:
     """Write the archive, while writes to memory wait. Raises UsageError, StorageError.
 
-    Return the names of its files, and of what was left out, with the reason: links, with the files
-    that are reached only through them, and files whose name `restore` would refuse.
+    Return the names of its files, and of what was left out, with the reason: links whose target is
+    packed or outside, and files whose name `restore` would refuse.
     """
     if to.exists():
         raise UsageError(f"{to} already exists", "Name another file")
@@ -40,9 +40,14 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], dict[str, str]]:
     with ExitStack() as cleanup, storage.reported("written", to):
         storage.private_directory(workspace.locks)
         cleanup.enter_context(locking.lock(workspace.ledger_lock))
-        paths = {_name(workspace, path): path for path in _files(workspace)}
-        left_out = {name: fault for name, path in paths.items() if (fault := _fault(name, path))}
-        names = {name: path for name, path in paths.items() if name not in left_out}
+        own = {path for store in STORES if store.exported for path in store.files(workspace)}
+        names, left_out = {}, {}
+        for path in (*own, *_others(workspace)):
+            name = _name(workspace, path)
+            if fault := _fault(name, path, workspace, own):
+                left_out[name] = fault
+            else:
+                names[name] = path
         descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
         temporary = Path(name)
         cleanup.callback(temporary.unlink, missing_ok=True)
@@ -85,21 +90,21 @@ def restore(archive: Path, root: Path) -> list[str]:
         raise WorkspaceError(f"cannot create {root}: {error.strerror}", "Name another") from error
 
 
-def _files(workspace: Workspace) -> Iterator[Path]:
-    for store in STORES:
-        if store.exported:
-            yield from store.files(workspace)
-    yield from _others(workspace)
-
-
 def _name(workspace: Workspace, path: Path) -> str:
     return path.relative_to(workspace.root).as_posix()
 
 
-def _fault(name: str, path: Path) -> str:
-    """Return why a file cannot be in an archive; empty if it can."""
-    if path.is_symlink() or path.resolve() != path:
-        return "a link"  # its target is there under its own name
+def _fault(name: str, path: Path, workspace: Workspace, own: Set[Path]) -> str:
+    """Return why a file cannot be in an archive; empty if it can.
+
+    A link is packed only in place of a file at the top, such as MEMORY.md, that is elsewhere in the
+    workspace.
+    """
+    target = Path(os.path.realpath(path))
+    is_elsewhere = target.is_relative_to(workspace.root) and target not in own
+    is_packed = path in own and path.parent == workspace.root and is_elsewhere
+    if (path.is_symlink() or target != path) and not is_packed:
+        return "a link"
     try:
         name.encode()
         check_member(path, zipfile.ZipInfo(name))

@@ -57,7 +57,8 @@ class Entry(Edit):
     def present(self, text: str) -> Any:
         """Return our server, of any workspace."""
         server = self.language.value(text, self.path)
-        return server if {"mcp", "--as"} <= {*command_of(server)} else None
+        before, name, _ = " ".join(command_of(server)).partition(" --as ")
+        return server if name and "mcp" in before.split() else None
 
     def other(self, text: str) -> "Entry | None":
         """Return another server of the same name."""
@@ -76,20 +77,26 @@ class Entry(Edit):
         return self.language.remove(text, self.path) if self.present(text) else text
 
     def _updated(self, present: dict[str, Any]) -> dict[str, Any]:
-        """Return our present server, with the program and the workspace of the new one."""
+        """Return our present server, with the program and the workspace of the new one; a
+        module that Python runs stays."""
         own, words = command_of(self.server), [*command_of(present)]
         options = own[1 : own.index("mcp")]
-        start = end = words.index("mcp")
-        if options and options[0] in words[:end]:
-            start = words.index(options[0])
-            end = start + len(options)
-        words[start:end] = options
-        names = [PurePath(word).name for word in words[:start]]
-        program = PurePath(own[0]).name
-        words[names.index(program) if program in names else 0] = own[0]
+        mcp = _last("mcp", words[: words.index("--as")])
+        start = _last(options[0], words[:mcp]) if options else None
+        at, end = (mcp, mcp) if start is None else (start, start + len(options))
+        names = [PurePath(word).name for word in words[:at]]
+        program = _last(PurePath(own[0]).name, names)
+        if program is None or words[program - 1] != "-m":
+            words[program or 0] = own[0]
+        words[at:end] = options
         is_list = isinstance(self.server["command"], list)
         command = {"command": words} if is_list else {"command": words[0], "args": words[1:]}
         return self.server | present | command
+
+
+def _last(word: str, words: Sequence[str]) -> int | None:
+    """Return the last position of a word; None without it."""
+    return max((at for at, other in enumerate(words) if other == word), default=None)
 
 
 def command_of(server: Any) -> tuple[str, ...]:

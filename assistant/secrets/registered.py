@@ -35,6 +35,10 @@ def names() -> list[str]:
     return sorted(_read())
 
 
+class SecretLost(ConfigError):
+    """The keyring no longer holds a value."""
+
+
 def values() -> dict[str, str]:
     """Return the registered secrets. Raises ConfigError if the keyring fails."""
     return {name: _resolved(name, value) for name, value in _read().items()}
@@ -45,6 +49,15 @@ def add(name: str, value: str) -> str:
 
     Raises UsageError for an invalid name or value.
     """
+    check(name, value)
+    with _lock():
+        in_keyring = _store_in_keyring(name, value)
+        _write({**_read(), name: None if in_keyring else value})
+    return "the keyring" if in_keyring else str(store())
+
+
+def check(name: str, value: str) -> None:
+    """Raise UsageError for an invalid name or value."""
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot name a secret", "Use letters, digits and underscores")
     if len(value) < SHORTEST:
@@ -52,10 +65,6 @@ def add(name: str, value: str) -> str:
             f"a secret of fewer than {SHORTEST} characters would be found in ordinary text",
             "Give the whole value",
         )
-    with _lock():
-        in_keyring = _store_in_keyring(name, value)
-        _write({**_read(), name: None if in_keyring else value})
-    return "the keyring" if in_keyring else str(store())
 
 
 def remove(name: str) -> None:
@@ -135,7 +144,7 @@ def _resolved(name: str, value: str | None) -> str:
     with _keyring() as keyring:
         stored: str | None = keyring.get_password(SERVICE, name)
     if stored is None:
-        raise ConfigError(
+        raise SecretLost(
             f"the keyring no longer holds {name}", f"Run `assistant secrets add {name}`"
         )
     return stored

@@ -61,7 +61,7 @@ def plain_commands(line: str) -> set[str]:
     commands: set[str] = set()
     text = DOLLAR.sub("", line.replace("\\\n", ""))
     chosen = CHOICE.sub(lambda match: match[1].replace(",", " "), text)
-    for part in {text, chosen, *OPERATORS.split(text)}:
+    for part in {text, chosen, *OPERATORS.split(text), *OPERATORS.split(line)}:
         for words in _commands(part):
             for program, *rest in _possible_starts(words):
                 has_options = bool(rest) and rest[0].startswith("-")

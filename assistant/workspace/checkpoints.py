@@ -33,6 +33,8 @@ MOST_BYTES = 100_000_000
 MOST_FILES = 20_000
 """Maximum copied before one command; a larger change cannot be undone."""
 KEPT_SECONDS = 14 * 24 * 60 * 60
+UNDONE = "undone."
+"""The beginning of the name of a folder of files that an undo removed or replaced."""
 KEPT_BYTES = 200_000_000
 """Maximum age and total size of the checkpoints; the oldest are removed first."""
 
@@ -269,7 +271,7 @@ class Checkpoint:
     def _keep(self, name: str, parent: int) -> None:
         """Copy a file that is removed or replaced: it may be the only copy, and after a killed turn
         nobody knows which changes are the owner's work."""
-        kept = self.folder.with_name(f"undone.{self.folder.name}") / "files"
+        kept = self.folder.with_name(f"{UNDONE}{self.folder.name}") / "files"
         for folder in (kept.parent, kept):
             storage.private_directory(folder)
         with os.fdopen(os.open(name, storage.REGULAR, dir_fd=parent), "rb") as file:
@@ -341,8 +343,8 @@ def load(folder: Path, session: str, turn: str) -> Checkpoint:
             checkpoint.was_killed = True
             passed_over = msgspec.convert(row["passed_over"], PassedOver)
             for path, _, _ in _walk(map(Path, row["watched"]), passed_over):
-                made = Change(path, NOTHING, state_of(path))
-                checkpoint.changes.setdefault(path, made)
+                if path not in checkpoint.changes:
+                    checkpoint.changes[path] = Change(path, NOTHING, state_of(path))
     return checkpoint
 
 
@@ -437,7 +439,8 @@ def _open_directory(folder: Path) -> Iterator[int]:
 
 
 def _remove_old(folder: Path) -> None:
-    """Remove checkpoints that are too old, and the oldest beyond the size limit."""
+    """Remove checkpoints that are too old, and the oldest beyond the size limit; what an undo has
+    removed may be the only copy, and is kept until it is too old."""
     aged = [
         (checkpoint.stat().st_mtime, checkpoint)
         for checkpoint in folder.glob("*")
@@ -445,6 +448,8 @@ def _remove_old(folder: Path) -> None:
     ]
     size = 0
     for age, checkpoint in sorted(aged, reverse=True):
-        size += sum(path.stat().st_size for path in checkpoint.glob("files/*"))
-        if time.time() - age > KEPT_SECONDS or size > KEPT_BYTES:
+        is_undone = checkpoint.name.startswith(UNDONE)
+        if not is_undone:
+            size += sum(path.stat().st_size for path in checkpoint.glob("files/*"))
+        if time.time() - age > KEPT_SECONDS or (size > KEPT_BYTES and not is_undone):
             shutil.rmtree(checkpoint, ignore_errors=True)

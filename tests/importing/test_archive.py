@@ -50,6 +50,16 @@ def test_no_file_is_in_an_archive_twice(workspace: Workspace, tmp_path: Path) ->
     assert left_out == {"memory": "a link", "memory/2026.md": "a link"}
 
 
+def test_a_memory_that_is_a_link_into_the_workspace_is_packed(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (workspace.root / "notes").mkdir()
+    (workspace.root / "MEMORY.md").rename(workspace.root / "notes" / "M.md")
+    (workspace.root / "MEMORY.md").symlink_to("notes/M.md")
+    names, left_out = archive.export(workspace, tmp_path / "mind.zip")
+    assert (names, left_out) == (["MEMORY.md", "notes/M.md"], {})
+
+
 def test_any_name_is_restored_or_named_as_left_out(workspace: Workspace, tmp_path: Path) -> None:
     kept = ("a\nb.md", "a\x1b[31m.txt", "a\\b.md", "CON", "a?*<>|.txt", "end. ", f"{'ü' * 120}.txt")
     refused = ("M\udcfcller.txt", "a:b.md", "..\\out.md")

@@ -52,6 +52,18 @@ def test_a_server_of_the_same_name_that_is_not_ours_stays() -> None:
             "nice /bin/assistant -w /new mcp --as a",
         ),
         (
+            "uvx --from assistant assistant -w /old mcp --as a",
+            "uvx --from assistant /bin/assistant -w /new mcp --as a",
+        ),
+        (
+            "python -m assistant mcp --as a --read-only",
+            "python -m assistant -w /new mcp --as a --read-only",
+        ),
+        (
+            "docker run -w /x mcp assistant -w /old mcp --as mcp",
+            "docker run -w /x mcp /bin/assistant -w /new mcp --as mcp",
+        ),
+        (
             "/a/other --debug --workspace=/b mcp --as a",
             "/bin/assistant --debug --workspace=/b -w /new mcp --as a",
         ),

@@ -138,8 +138,15 @@ _WORDS = r"(?<![a-zß-ÿа-я])(?:{})(?![a-zß-ÿа-я])"
 """Any of these words, also within text that does not separate words."""
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
-_ASKING = _compiled("asking", _WORDS)
-_REQUEST = re.compile(rf"(?:{_ASKING.pattern}|note)\W+{_DATA['that']}\b", re.IGNORECASE)
+_ASKING = _compiled("asking", _WORDS + r"(?:\W+\w+){{0,3}}\s*[:：]$")
+"""At the end of a line, with a few words between it and the colon."""
+_REQUEST = re.compile(
+    rf"[¿\s]*(?:{_DATA['requests']})\b.*\b(?:{_DATA['asking']}|note)\W+{_DATA['that']}\b".replace(
+        "\n", ""
+    ),
+    re.IGNORECASE,
+)
+"""A sentence that asks whether the assistant can remember that something is so."""
 _TAG = _compiled("tags", r"[,，、،–—-] ?¿?(?:{}) ?[?？؟]\W*$")
 _LOGGED = re.compile(
     r"\W?(?:\[[^\]]*\d{1,2}[:.]\d\d[^\]]*\]|\d[\d./-]+,?\s+\d{1,2}[:.]\d\d[^-–]{0,9}[-–])\s*"
@@ -152,7 +159,9 @@ _CLOSING = re.compile(
     r"[^\s:]+(?: [^\s:]+){0,3}(?:,\s|\n(?![a-zß-öø-ÿа-яё]))[^\s:]+(?: [^\s:]+){0,3}"
 )
 """The end of a letter: a short line, and a name below it, or after it and a comma."""
-_SIGNED = _compiled("closings", rf"(?:[.!?]\s+|\n)(?:\S+ ){{{{0,3}}}}{_WORDS}[,\n]\s*\S")
+_SIGNED = _compiled(
+    "closings", rf"(?:[.!?]\s+|\n)(?:\S+ ){{{{0,3}}}}{_WORDS}[,\n]\s*(?:\S+ ?){{{{1,5}}}}(?:\n\n|$)"
+)
 """The end of a letter that begins on the line of its salutation: told by its words."""
 _FOOTER = re.compile(r"^p\.? ?s\b|@|://|www\.|\d{5}", re.IGNORECASE)
 """What follows the end of a letter and belongs to it."""
@@ -266,8 +275,10 @@ _ELIDED = re.compile(r"\b([cdjlmnst]|qu|dell|all|nell|sull)['’](?=\w)", re.IGN
 _THOUSANDS = re.compile(r"(?<=\d)[.,\u202f'](?=\d{3}\b)")
 _SYLLABLES = "\uac00-\ud7a3"
 _QUESTION = re.compile(r"[?？؟][\"'”’»)! ]*$")
-_ASKS = rf"(?:(?:{_DATA['asks']})\b|[能可有你该怎什哪如])".replace("\n", "")
-_STATED = re.compile(rf"(?!{_ASKS})(.+?)(?:[,，;–—-] ?{_ASKS}|¿).*", re.IGNORECASE)
+_ASKS = _compiled("asks", r"(?:(?:{})\b|[能可有你该怎什哪])")
+_STATED = re.compile(rf"(.+?)(?:[,，;–—-] ?{_ASKS.pattern}|¿).*", re.IGNORECASE)
+_SUPPOSED = _compiled("supposed", r"\b(?:{})\b|如果|要是|もし|만약")
+_CONFIRMED = _compiled("confirmed", r"[,，、;–—¿-] ?(?:{}) ?[?？؟]\W*$")
 _GIVEN = _compiled("given", r"(?:{})\b.*")
 WHOSE = 4
 """The number of words before ", who" that may say who is meant."""
@@ -302,20 +313,23 @@ def sentences(text: str) -> list[str]:
 def statements_of(text: str) -> list[str]:
     """Return the sentences of a text that are not questions, without tags such as "okay?"; a
     question whether the assistant can remember something states it."""
-    parts = (_TAG.sub("", part) for part in sentences(text))
-    return [part for part in parts if not _QUESTION.search(part) or _REQUEST.search(part)]
+    parts = (part if _ASKS.match(part) else _TAG.sub("", part) for part in sentences(text))
+    return [part for part in parts if not _QUESTION.search(part) or _REQUEST.match(part)]
 
 
 def clauses_of(text: str) -> list[str]:
     """Return what the questions of a text state besides: before the clause that asks, and as a
     reason or an explanation."""
-    questions = [part for part in sentences(text) if _QUESTION.search(part)]
-    clauses = [match[1] for part in questions if (match := _STATED.fullmatch(part))]
-    for part in questions:
+    clauses = []
+    for part in sentences(text):
+        if not _QUESTION.search(part) or _CONFIRMED.search(part):
+            continue
+        if not _ASKS.match(part) and (match := _STATED.fullmatch(part)):
+            clauses.append(match[1])
         if match := _GIVEN.search(part):
             whose = part[: match.start()].split()[-WHOSE:] if match[0][0] == "," else []
             clauses.append(" ".join(whose) + match[0])
-    return clauses
+    return [clause for clause in clauses if not _SUPPOSED.search(clause)]
 
 
 def names_in(text: str, anchor: str | None = None) -> list[str]:

@@ -24,7 +24,7 @@ from assistant.cli.options import (
 from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
 from assistant.display import counted
-from assistant.errors import ConfigError, UsageError, WorkspaceError
+from assistant.errors import UsageError, WorkspaceError
 from assistant.secrets import registered
 from assistant.secrets.stand_ins import stand_in_of
 from assistant.workspace import folder, template, trust
@@ -138,18 +138,18 @@ def secrets(
         value = typer.prompt("Value", hide_input=True, err=True)
     else:
         value = sys.stdin.read().strip()
-    old = None
-    with contextlib.suppress(ConfigError, UsageError):  # there is none, or the keyring lost it
-        old = registered.value(name)
-    if is_known and old != value:
+    old = value
+    with contextlib.suppress(registered.SecretLost):
+        old = registered.value(name) if is_known else value
+    if old != value:
+        registered.check(name, value)
         _tell_use(context.obj, name)
         must_confirm(f"Replace the value of {name}?", yes=yes)
-    store = registered.add(name, value)
-    if old is not None and old != value:
         known = registered.names()
         kept = next(new for number in count(1) if (new := f"{name}_{number}") not in known)
         registered.add(kept, old)
         echo(f"The old value of {name} is now {kept}, and stays redacted.")
+    store = registered.add(name, value)
     echo(f"{name} is registered; its value is in {store}")
 
 

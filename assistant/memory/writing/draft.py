@@ -181,6 +181,8 @@ def replace_files(
         for snapshot, data in changes:
             with storage.reported("written", snapshot.path):
                 replacements.append(_prepared(snapshot, data, notify, patience, stack))
+        if any(stat_or_none(one.target) != one.snapshot.stat for one in replacements):
+            return False
         for replacement in replacements:
             with storage.reported("written", replacement.snapshot.path):
                 if not replacement.carry_out():

@@ -35,6 +35,21 @@ def test_a_file_that_was_saved_meanwhile_is_left_alone(workspace: Workspace) -> 
     assert (workspace.root / "MEMORY.md").read_text() == "- the owner's\n"
 
 
+def test_no_file_is_replaced_once_another_of_them_was_saved(workspace: Workspace) -> None:
+    memory, archive = (workspace.root / name for name in ("MEMORY.md", "memory/2026.md"))
+    archive.parent.mkdir()
+    memory.write_text("- moves\n")
+    archive.write_text("- old\n")
+    draft = Draft(workspace)
+    draft.edit("MEMORY.md", Splice(0, "- moves\n", ""))
+    draft.edit("memory/2026.md", Splice(0, "", "- moves\n"))
+    saved = archive.with_suffix(".tmp")
+    saved.write_text("- the owner's\n")
+    saved.rename(archive)
+    assert not draft.save()
+    assert (memory.read_text(), archive.read_text()) == ("- moves\n", "- the owner's\n")
+
+
 def test_what_is_no_text_is_named_and_what_is_missing_is_empty(workspace: Workspace) -> None:
     (workspace.root / "AGENTS.md").write_bytes(b"- caf\xe9\n")
     draft = Draft(workspace)

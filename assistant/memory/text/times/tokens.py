@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from itertools import islice
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -302,13 +303,18 @@ def sure_times(text: str) -> str:
     return next((token.word for token in tokens(text) if token.kind in kinds), "")
 
 
+MOST_TOKENS = 9
+"""The number of tokens that are read for a time in words: "at", seven of the time, one after."""
+
+
 def in_figures(text: str) -> str:
     """Return the text with its times of day in figures: "half past seven" becomes "7:30"."""
     parts, end = list[str](), 0
     for word in WORD.finditer(text):
         if word.start() < end or not (word[0].isdigit() or kind_of(word[0]) in _BEGINS):
             continue
-        tokens = [*_single_tokens(text[word.start() : word.start() + LONGEST])]
+        following = _single_tokens(text[word.start() : word.start() + LONGEST])
+        tokens = [*islice(following, MOST_TOKENS)]
         first = bool(tokens) and tokens[0].kind == "at"
         token, size = _in_words(tokens[first:], "at" if first else "") or (None, 0)
         after = [token.kind for token in tokens[first + size :][:1]]
