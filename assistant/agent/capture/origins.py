@@ -129,22 +129,22 @@ def is_repeated(text: str, attributed: Mapping[str, AttributedText], owners: Seq
 _DATA = table_of(__file__)
 
 
+def _words(name: str) -> str:
+    return str(_DATA[name]).replace("\n", "")
+
+
 def _compiled(name: str, pattern: str) -> "re.Pattern[str]":
-    words = _DATA[name].replace("\n", "")
-    return re.compile(pattern.format(words), re.IGNORECASE)
+    return re.compile(pattern.format(_words(name)), re.IGNORECASE)
 
 
-_WORDS = r"(?<![a-zß-ÿа-я])(?:{})(?![a-zß-ÿа-я])"
+_WHOLE = r"(?<![a-zß-ÿа-я])(?:{})(?![a-zß-ÿа-я])"
 """Any of these words, also within text that does not separate words."""
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
-_ASKING = _compiled("asking", _WORDS + r"(?:\W+\w+){{0,3}}\s*[:：]$")
+_ASKING = _compiled("asking", _WHOLE + r"(?:\W+\w+){{0,3}}\s*[:：]$")
 """At the end of a line, with a few words between it and the colon."""
-_REQUEST = re.compile(
-    rf"[¿\s]*(?:{_DATA['requests']})\b.*\b(?:{_DATA['asking']}|note)\W+{_DATA['that']}\b".replace(
-        "\n", ""
-    ),
-    re.IGNORECASE,
+_REQUEST = _compiled(
+    "requests", rf"[¿\s]*(?:{{}})\b.*\b(?:{_words('asking')}|note)\W+{_words('that')}\b"
 )
 """A sentence that asks whether the assistant can remember that something is so."""
 _TAG = _compiled("tags", r"[,，、،–—-] ?¿?(?:{}) ?[?？؟]\W*$")
@@ -160,7 +160,7 @@ _CLOSING = re.compile(
 )
 """The end of a letter: a short line, and a name below it, or after it and a comma."""
 _SIGNED = _compiled(
-    "closings", rf"(?:[.!?]\s+|\n)(?:\S+ ){{{{0,3}}}}{_WORDS}[,\n]\s*(?:\S+ ?){{{{1,5}}}}(?:\n\n|$)"
+    "closings", rf"(?:[.!?]\s+|\n)(?:\S+ ){{{{0,3}}}}{_WHOLE}[,\n]\s*(?:\S+ ?){{{{1,5}}}}(?:\n\n|$)"
 )
 """The end of a letter that begins on the line of its salutation: told by its words."""
 _FOOTER = re.compile(r"^p\.? ?s\b|@|://|www\.|\d{5}", re.IGNORECASE)
