@@ -31,12 +31,11 @@ class Images:
         return digest(text)
 
     def keep_all(self, texts: Sequence[str]) -> None:
-        """Store texts, as far as there is room for so many; the last are the newest."""
+        """Store one or more texts, as far as there is room for so many; the last are the newest."""
         storage.private_directory(self._directory)
         for text in texts[-self._most :]:
             storage.replace(self._directory / digest(text), zlib.compress(text.encode()))
-        if texts:
-            self._prune(digest(texts[-1]))
+        self._prune(digest(texts[-1]))
 
     def read(self, name: str) -> str | None:
         """Return the text; None if it was deleted or is damaged; "" without a name. Raises

@@ -138,7 +138,8 @@ class Commits:
         verdicts: dict[str, Verdict] = {}
         for source, text in draft.originals().items():
             verdicts |= SavedText(text, source, self.journal).verdicts(digest(text))
-        self.images.keep_all(list(draft.images.values()))
+        if draft.images:
+            self.images.keep_all(list(draft.images.values()))
         self.journal.begin(*draft.writes)
         return verdicts
 
