@@ -176,7 +176,7 @@ def read_file(path: Path) -> Raw:
     import tomllib  # 4 ms, and rarely needed
 
     try:
-        return tomllib.loads(data.decode("utf-8").removeprefix(BYTE_ORDER_MARK))
+        return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path} is not UTF-8 text, in line {line}", correct(path)) from error

@@ -111,7 +111,7 @@ def _fault(name: str, path: Path, workspace: Workspace, own: Set[Path]) -> str:
     except UnicodeEncodeError:
         return "its name is not UTF-8"
     except ImportFailure:
-        return "its name would lead out of a folder elsewhere"
+        return "its name could lead out of the folder on another system"
     return ""
 
 

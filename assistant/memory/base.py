@@ -231,8 +231,8 @@ class Fact:
     `under` is one of the owner's headings in MEMORY.md (`People › Lena`) to write it under instead,
     with its day in a comment; "" asks for the heading that fits. `matters_for` are the occasions
     it matters for, kept in a comment; if empty, those of the fact it replaces. `core` is its core
-    mark. `old` are the words of the fact that one waiting for review replaces: its owner may move
-    that fact meanwhile.
+    mark. `replaced_text` are the words of the fact that one waiting for review replaces: its owner
+    may move that fact meanwhile.
     """
 
     text: str
@@ -246,7 +246,7 @@ class Fact:
     under: str | None = None
     matters_for: tuple[str, ...] = ()
     core: Literal["core", "not core", ""] = ""
-    old: str = ""
+    replaced_text: str = ""
 
     @property
     def as_line(self) -> "Fact":

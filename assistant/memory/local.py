@@ -572,12 +572,12 @@ class LocalMemory:
             return fact
         replaced = self._read(lambda: self._replaced([fact]))
         old = given_up_by(fact, replaced)[0]
-        return replace(fact, replaces=old.id, old=old.plain)
+        return replace(fact, replaces=old.id, replaced_text=old.plain)
 
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
         """Return the passages that each `replaces` names; the ledger rejects one that names
         none."""
-        words = {fact.replaces: fact.old for fact in facts if fact.replaces}
+        words = {fact.replaces: fact.replaced_text for fact in facts if fact.replaces}
         for target in words:
             self._library.check_changeable(target)
         replaced = {target: self._locator.named(target, old) for target, old in words.items()}

@@ -574,7 +574,8 @@ class MemoryContract:
         assert memory.undo()[0].waits_again == 1
         assert memory.undo()[0].waits_again == 0
         assert [held.fact.text for held in memory.waiting()] == ["Ana moved to Porto", "Ben rows"]
-        assert replace(memory.waiting()[1].fact, waits=False) == replace(rows, old="Ben sails")
+        waiting = replace(memory.waiting()[1].fact, waits=False)
+        assert waiting == replace(rows, replaced_text="Ben sails")
 
     def test_what_memory_says_already_does_not_wait(self, memory: Keeper) -> None:
         (there,) = remember(memory, "Ben sails")
@@ -650,7 +651,7 @@ class MemoryContract:
         memory.review(memory.waiting()[0].id, accept=True)
         memory.undo()
         memory.purge(memory.locate("The safe opens with zanzibar-17").passages)
-        olds = {held.fact.text: held.fact.old for held in memory.waiting()}
+        olds = {held.fact.text: held.fact.replaced_text for held in memory.waiting()}
         kept = {"B is new": "Ben sails", "B is newer": "Ben sails"}
         assert olds == {"A is new": "", "A is newer": ""} | kept
         memory.close()

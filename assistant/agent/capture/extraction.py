@@ -20,12 +20,12 @@ from assistant.agent.capture.origins import (
     UNQUOTED_SHARE,
     AttributedText,
     backing,
-    clauses_of,
     folded,
     have_a_common_word,
     holds,
     is_repeated,
     is_said,
+    is_stated,
     is_tainted,
     least_trusted,
     names_in,
@@ -347,11 +347,7 @@ class _Reader:
         if whole.brought or (kind == "tool" and not words):
             return "tool", cited
         statements = [part for message in self.owners for part in statements_of(message)]
-        clauses = (part for message in self.owners for part in clauses_of(message))
-        if words and not (
-            any(holds(part, words) or holds(words, part) for part in statements)
-            or any(holds(clause, words) for clause in clauses)
-        ):
+        if words and not any(is_stated(words, message) for message in self.owners):
             return "guess", cited
         if not words and (kind != "owner" or is_repeated(text, self.attributed, self.owners)):
             statements += [message.text for message in self.attributed.values()]

@@ -317,7 +317,15 @@ def statements_of(text: str) -> list[str]:
     return [part for part in parts if not _QUESTION.search(part) or _REQUEST.match(part)]
 
 
-def clauses_of(text: str) -> list[str]:
+def is_stated(quote: str, text: str) -> bool:
+    """Return whether a quote from a text contains a statement, or is within one."""
+    statements, clauses = statements_of(text), _clauses_of(text)
+    return any(holds(part, quote) or holds(quote, part) for part in statements) or any(
+        holds(clause, quote) for clause in clauses
+    )
+
+
+def _clauses_of(text: str) -> list[str]:
     """Return what the questions of a text state besides: before the clause that asks, and as a
     reason or an explanation."""
     clauses = []

@@ -160,8 +160,9 @@ def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
     for line in (source, *sentences(workspace, origin)):
         echo(f"  {line}", faint=True)
     if pending.fact.replaces:
-        replaced = _replaced(memory, pending.fact.replaces, pending.fact.old)
-        gone = ": ".join(filter(None, ("a fact that is gone", one_line(pending.fact.old))))
+        words = pending.fact.replaced_text
+        replaced = _replaced(memory, pending.fact.replaces, words)
+        gone = ": ".join(filter(None, ("a fact that is gone", one_line(words))))
         echo(f"  in place of {passage_line(replaced) if replaced else gone}")
     echo(f"  {pending.fact.text}")
 

@@ -23,6 +23,7 @@ from assistant.cli.options import (
 )
 from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
+from assistant.disk import storage
 from assistant.display import counted
 from assistant.errors import UsageError, WorkspaceError
 from assistant.secrets import registered
@@ -154,16 +155,12 @@ def secrets(
 
 
 def _tell_use(options: Globals, name: str) -> None:
-    """Say how many facts of the workspace, if there is one, contain a secret's stand-in."""
-    from assistant.memory.text.chunk import chunks_of  # slow to load
-
+    """Say how many lines of memory contain a secret's stand-in, if there is a workspace."""
     with contextlib.suppress(WorkspaceError):
         workspace, stand_in = options.workspace(), stand_in_of(name)
-        facts = 0
-        for source in workspace.sources():
-            text = (workspace.root / source).read_bytes().decode("utf-8", "replace")
-            facts += sum(stand_in in chunk.text for chunk in chunks_of(text, source))
-        note(f"{counted(facts, 'fact')} of {workspace.root} with {stand_in}")
+        texts = (storage.read(workspace.root / source) for source in workspace.sources())
+        lines = sum(stand_in.encode() in line for text in texts for line in text.splitlines())
+        note(f"{stand_in} is in {counted(lines, 'line')} of {workspace.root}")
 
 
 def _show_secrets(name: str | None) -> None:

@@ -233,8 +233,8 @@ class _Plan:
             return reword(write, edits=(), purged=True, held=None, below="")
         below = "" if words.occur_in(write.below) else write.below
         held = write.held
-        if held and words.occur_in(held.old):
-            held = replace(held, old="")
+        if held and words.occur_in(held.replaced_text):
+            held = replace(held, replaced_text="")
         edits = tuple(map(words.without_digests, write.edits))
         return reword(write, edits=edits, held=held, below=below)
 

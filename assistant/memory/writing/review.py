@@ -125,7 +125,9 @@ class Review:
         """Return the file with its new content, if it contains a fact that is purged."""
         waiting = self.waiting()
         kept = tuple(
-            replace(held, fact=replace(held.fact, old="")) if is_purged(held.fact.old) else held
+            replace(held, fact=replace(held.fact, replaced_text=""))
+            if is_purged(held.fact.replaced_text)
+            else held
             for held in waiting
             if not is_purged(held.fact.text)
         )

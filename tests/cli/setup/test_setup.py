@@ -117,7 +117,7 @@ def test_a_secret_is_neither_replaced_nor_removed_unasked(place: Path, run: Run)
     assert add("correct horse").returncode == 0
     for refused in (add("battery staple"), run("secrets", "remove", "door")):
         assert refused.returncode == 2 and "Run it again with --yes" in refused.stderr
-        assert f"2 facts of {place} with [[secret:door]]" in refused.stderr
+        assert f"[[secret:door]] is in 2 lines of {place}" in refused.stderr
     assert run("secrets", "add", "door", "--yes", stdin="short").returncode == 2
     assert run("secrets", "show").stdout == "door\n"
     assert run("secrets", "show", "door").stdout == "correct horse\n"
