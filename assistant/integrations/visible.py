@@ -63,7 +63,7 @@ class VisibleFiles:
 
     def shown(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
         """Return the passages of visible files, without those of other projects."""
-        own = project.current(self._directory)
+        own = self._project
         return tuple(
             passage
             for passage in passages
@@ -98,7 +98,7 @@ class VisibleFiles:
         from assistant.memory.text.markdown import BREAKS
         from assistant.secrets.registered import redactor  # takes 30 ms
 
-        own = project.current(self._directory)
+        own = self._project
         text = BREAKS.sub("\n", text)
         lines = uncommented(text, keep_lines=True).split("\n")
         headed = zip(lines, heading_paths(text), strict=True)
@@ -126,6 +126,11 @@ class VisibleFiles:
 
     def _may_see(self, source: str, tool: str) -> bool:
         return not (self._has_rules and self._roots.denies(tool, source))
+
+    @cached_property
+    def _project(self) -> tuple[str, ...]:
+        """The addresses of the project that the program works in."""
+        return project.addresses(self._directory)
 
     @cached_property
     def _has_rules(self) -> bool:

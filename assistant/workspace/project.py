@@ -1,44 +1,89 @@
 """The current project: the git repository around a directory.
 
-Facts under a heading `Project: NAME` belong to that project alone: a coding agent in another
-project does not get them.
+A repository's addresses are that of its remote `origin` (`github.com/ada/shop`) and its folder
+(`~/code/shop`). Facts under a heading `Project: NAME` belong to the repositories with an address
+that ends in NAME: a coding agent in another repository does not get them.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from assistant.errors import UsageError
 
-_HEADING = re.compile(r"Project: (.+?)(?: -- \d{4}-\d\d-\d\d)?")
+_HEADING = re.compile(r"(?:.+ › )?Project: (.+?)(?: -- \d{4}-\d\d-\d\d)?(?: › .+)?")
+"""Matches a heading; of a moved fact, it contains the path of its headings."""
 _LINKED = re.compile(r"gitdir: (.+?)(?:/\.(?:git|bare))?(?<!/modules)/worktrees/[^/]+\s*")
 """Matches the content of a worktree's `.git`; its repository may be bare, or a submodule's."""
+_ORIGIN = re.compile(r'^\s*\[remote "origin"\][^\[]*?^\s*url\s*=\s*"?(.+?)"?\s*$', re.MULTILINE)
+_REMOTE = re.compile(
+    r"\w[\w+.-]*://(?:[^/]*@)?([^/:]+)(?::\d*)?/+(.+)"
+    r"|(?:[^/]*@)?([^/:]+):/*(.+)"
+)
+"""Matches the URL of a remote, with its host and path, or SSH's `HOST:PATH`; not a path."""
+_GIT = re.compile(r"(?:/\.git|/\.bare|\.git)?/?$")
+"""The end of an address that names git's own folder."""
 
 
-def current(directory: Path | None = None) -> str:
-    """Return the name of the project around a directory, by default the working directory; empty if
-    there is none."""
+def addresses(directory: Path | None = None) -> tuple[str, ...]:
+    """Return the addresses of the repository around a directory, by default the working directory;
+    none if there is none. The first is that of all its clones.
+
+    Those of a clone of another folder include that folder's.
+    """
+    found: dict[str, None] = {}
     with suppress(OSError):
         directory = (directory or Path.cwd()).resolve()
-        for folder in (directory, *directory.parents):
-            git_path = folder / ".git"
-            text = git_path.read_text("utf-8") if git_path.is_file() else ""
-            if worktree := _LINKED.fullmatch(text):
-                return (folder / worktree[1]).resolve().name.removesuffix(".git")
-            if git_path.exists():
-                return folder.name
-    return ""
+        around = (at for at in (directory, *directory.parents) if (at / ".git").exists())
+        root = next(around, None)
+        while root:
+            root, git = _repository(root)
+            if (address := _folder_address(root)) in found:  # two clones of each other
+                break
+            found[address] = None
+            config = (git / "config").read_text("utf-8", "replace")
+            origin = _ORIGIN.search(config)
+            url = origin[1].removeprefix("file://") if origin else ""
+            if remote := _REMOTE.fullmatch(url):
+                host, path = filter(None, remote.groups())
+                found[f"{host.casefold()}/{_GIT.sub('', path, count=1)}"] = None
+            root = (root / url).resolve() if url and not remote else None
+    return tuple(reversed(found))
+
+
+def _repository(root: Path) -> tuple[Path, Path]:
+    """Return the main folder of a repository, from that of a clone or worktree, or its bare one;
+    and the folder of git's own files."""
+    place = root / ".git"
+    text = place.read_text("utf-8", "replace") if place.is_file() else ""
+    if worktree := _LINKED.fullmatch(text):
+        git = root / text.removeprefix("gitdir:").strip()
+        return (root / worktree[1]).resolve(), git.parent.parent
+    if text:
+        return root, root / text.removeprefix("gitdir:").strip()
+    return root, place if place.is_dir() else root
+
+
+def _folder_address(root: Path) -> str:
+    address, home = _GIT.sub("", str(root), count=1), f"{Path.home().resolve()}/"
+    return f"~/{address.removeprefix(home)}" if address.startswith(home) else address
 
 
 def section() -> str:
     """Return the heading of this project's facts. Raises UsageError outside a project."""
-    if name := current():
-        return f"Project: {name}"
+    if own := addresses():
+        return f"Project: {own[0]}"
     raise UsageError("this folder is not in a git repository", "Go to the project's folder")
 
 
-def concerns(heading: Sequence[str], project: str) -> bool:
-    """Return whether facts under these headings belong to the project, or to no project."""
-    projects = [match[1] for part in heading if (match := _HEADING.fullmatch(part))]
-    return not projects or project in projects
+def names(heading: Iterable[str]) -> list[str]:
+    """Return the names of the projects in these headings."""
+    return [match[1] for title in heading if (match := _HEADING.fullmatch(title))]
+
+
+def concerns(heading: Iterable[str], own: Sequence[str]) -> bool:
+    """Return whether facts under these headings belong to the project with these addresses, or to
+    no project."""
+    projects = names(heading)
+    return not projects or any(f"/{one}".endswith(f"/{name}") for name in projects for one in own)

@@ -344,7 +344,8 @@ def test_what_is_of_a_project_stays_with_it(
 ) -> None:
     (tmp_path / "my_shop" / ".git" / "worktrees").mkdir(parents=True)
     (tmp_path / "my_shop" / "src").mkdir()
-    (tmp_path / "other" / ".git").mkdir(parents=True)
+    for other in ("other", "elsewhere/my_shop"):
+        (tmp_path / other / ".git").mkdir(parents=True)
     (tmp_path / "branch").mkdir()
     (tmp_path / "branch" / ".git").write_text(f"gitdir: {tmp_path}/my_shop/.git/worktrees/branch\n")
 
@@ -363,7 +364,7 @@ def test_what_is_of_a_project_stays_with_it(
             assert refused.is_error and "not in a git repository" in said(refused)
         for folder in ("my_shop", "my_shop/src", "branch"):
             assert "Fridays" in await told(folder)
-        for folder in ("other", "."):
+        for folder in ("other", "elsewhere/my_shop", "."):
             assert "Fridays" not in await told(folder)
             assert "Ada" in await told(folder)
 

@@ -61,4 +61,72 @@ def heron(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_folder_belongs_to_the_repository_around_it(heron: Path, place: str, name: str) -> None:
-    assert project.current(heron.parent / place) == name
+    own = project.addresses(heron.parent / place)
+    assert bool(own) == bool(name)
+    assert project.concerns([f"Project: {name or 'heron'}"], own) == bool(name)
+    assert not project.concerns(["Project: other"], own)
+
+
+@pytest.mark.parametrize("worktree", ["inner/fix", "inner/near", "../outer", "../relative"])
+def test_a_worktree_is_of_its_repositorys_project(heron: Path, worktree: str) -> None:
+    assert project.addresses(heron / worktree) == project.addresses(heron) == (str(heron),)
+
+
+def test_repositories_whose_folders_have_one_name_are_two_projects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    places = ("home/a/api", "home/b/api", "home/api", "api", "home/a/api/api", "home/a/a/api")
+    for place in places:
+        git("init", "-q", tmp_path / place, folder=tmp_path)
+    headings = []
+    for place in places:
+        monkeypatch.chdir(tmp_path / place)
+        headings.append(project.section())
+    assert headings[0] == "Project: ~/a/api"
+    for heading, place in zip(headings, places, strict=True):
+        for other in places:
+            own = project.addresses(tmp_path / other)
+            for title in (
+                heading,
+                f"Memory › {heading}",
+                f"{heading} › Ports -- 2026-11-01",
+                f"{heading} -- 2026-11-01 › Ports -- 2026-11-01",
+            ):
+                assert project.concerns([title, "Ports"], own) == (place == other), (title, other)
+            assert project.concerns(["Project: api"], own)  # as the owner writes it
+    nested = project.addresses(tmp_path / "home" / "a" / "a" / "api")
+    assert project.concerns(["Project: a/api"], nested)
+    assert not project.concerns(["Project: b/api"], nested)
+    assert not project.concerns(["Project: pi"], nested)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.com/ada/shop.git",
+        "https://ada:p@ss@GitHub.com/ada/shop",
+        "ssh://git@github.com:22/ada/shop.git/",
+        "git@github.com:ada/shop.git",
+        "github.com:/ada/shop",
+    ],
+)
+def test_all_clones_of_a_remote_are_one_project(tmp_path: Path, url: str) -> None:
+    git("init", "-q", "shop", folder=tmp_path)
+    git("remote", "add", "upstream", "https://example.org/other/shop", folder=tmp_path / "shop")
+    before = project.addresses(tmp_path / "shop")
+    git("remote", "add", "origin", url, folder=tmp_path / "shop")
+    git("remote", "add", "fork", "https://example.org/fork/shop", folder=tmp_path / "shop")
+    git("clone", "-q", "shop", "tried/again", folder=tmp_path)
+    git("clone", "-q", f"file://{tmp_path}/tried/again/.git", "third", folder=tmp_path)
+    for clone in ("shop", "tried/again", "third"):
+        own = project.addresses(tmp_path / clone)
+        assert own[0] == "github.com/ada/shop" and own[1] == before[0]  # what it had stays
+
+
+def test_folders_that_were_cloned_from_each_other_are_one_project(tmp_path: Path) -> None:
+    git("init", "-q", "one", folder=tmp_path)
+    git("clone", "-q", "one", "two", folder=tmp_path)
+    git("remote", "add", "origin", "../two", folder=tmp_path / "one")
+    one, two = (project.addresses(tmp_path / name) for name in ("one", "two"))
+    assert set(one) == set(two)

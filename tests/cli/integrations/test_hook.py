@@ -59,9 +59,10 @@ def test_a_prompt_is_given_what_is_worth_its_tokens(run: Run, hook: Run) -> None
 def test_the_project_is_the_one_that_the_program_works_in(
     run: Run, hook: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("alpha", "beta"):
+    for name in ("alpha", "beta", "beta/alpha"):
         (tmp_path / name / ".git").mkdir(parents=True)
         (tmp_path / name / "src").mkdir()
+    for name in ("alpha", "beta"):
         monkeypatch.chdir(tmp_path / name)
         run("remember", "--project", f"We deploy {name} on the {name} server")
 
@@ -78,8 +79,8 @@ def test_the_project_is_the_one_that_the_program_works_in(
         ):
             text = told({**place, "here": str(here)})
             assert "deploy beta" in text and "deploy alpha" not in text, (here, place)
-        for nowhere in ({"cwd": str(tmp_path)}, {"cwd": str(tmp_path / "missing")}):
-            assert "We deploy" not in told({**nowhere, "here": str(here)})
+        for nowhere in map(str, (tmp_path, tmp_path / "missing", tmp_path / "beta" / "alpha")):
+            assert "We deploy" not in told({"cwd": nowhere, "here": str(here)})
     monkeypatch.chdir(tmp_path / "alpha")
     for silent in ({}, {"cwd": None}, {"cwd": ""}, {"workspace_roots": []}, {"workspace_roots": 7}):
         assert "deploy alpha" in told(silent)
