@@ -249,6 +249,11 @@ class Fact:
     replaced_text: str = ""
 
     @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings that name the fact's project, if it is of one."""
+        return (self.section, self.under or "")
+
+    @property
     def as_line(self) -> "Fact":
         """The fact with the annotations at the end of its text parsed, as for a list item.
 

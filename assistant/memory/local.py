@@ -557,7 +557,7 @@ class LocalMemory:
 
     def _hold(self, fact: Fact) -> Remembered:
         """Queue a fact for the owner's review; until then it is in no file and no recall."""
-        if existing := self._ledger.stated(fact.text):
+        if existing := self._ledger.stated(fact):
             return self._with_id(existing)
         (held,) = self._review.hold([fact])
         return Remembered("waiting", held.id, "", 0, held.fact.text)

@@ -24,7 +24,7 @@ from assistant.model.base import ChatModel
 from assistant.quoting import quoted
 from assistant.secrets.registered import redactor
 from assistant.settings.tree import validate
-from assistant.workspace import trust
+from assistant.workspace import project, trust
 from assistant.workspace.folder import Workspace
 
 Relation = Literal["same", "changed", "different"]
@@ -69,9 +69,15 @@ Judge = Callable[[Sequence[Pair]], Sequence[Relation]]
 
 
 def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal, ...]:
-    """Return proposals for pairs of facts, judged by `judge` or by rules; each fact is in at most
-    one."""
-    facts = [pair for pair in pairs if is_fact(pair.earlier) and is_fact(pair.later)]
+    """Return proposals for pairs of facts of one project or of none, judged by `judge` or by rules;
+    each fact is in at most one."""
+    facts = [
+        pair
+        for pair in pairs
+        if is_fact(pair.earlier)
+        and is_fact(pair.later)
+        and project.names(pair.earlier.heading) == project.names(pair.later.heading)
+    ]
     relations = judge(facts) if judge else [by_rules(pair) for pair in facts]
     used: set[str] = set()
     proposals = []

@@ -372,6 +372,35 @@ def test_what_is_of_a_project_stays_with_it(
     assert "Fridays" in memory.recall(Query("when do deploys happen?")).passages[0].text
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_fact_that_only_another_project_is_given_is_not_known(
+    connect: Connect,
+    memory: LocalMemory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trusted: bool,
+) -> None:
+    for folder in ("shop", "blog"):
+        (tmp_path / folder / ".git").mkdir(parents=True)
+    told = "tests need which time zone?"
+
+    async def scenario(folder: str, of_project: bool) -> tuple[str, str]:
+        monkeypatch.chdir(tmp_path / folder)
+        async with connect(Permissions(trusted=trusted)) as client:
+            fact = {"fact": "Tests need TZ=UTC as time zone", "of_project": of_project}
+            answer = said(await client.call_tool("remember", fact))
+            for held in memory.waiting():
+                memory.review(held.id, accept=True)
+            return answer, said(await client.call_tool("recall", {"query": told}))
+
+    for folder, of_project in (("shop", True), ("blog", True), ("shop", False)):
+        answer, recalled = asyncio.run(scenario(folder, of_project))
+        assert answer.startswith("Stored at" if trusted else "It waits")
+        assert recalled.count("TZ=UTC") == 1
+        answer, recalled = asyncio.run(scenario(folder, of_project))
+        assert answer.startswith("Already known") and recalled.count("TZ=UTC") == 1
+
+
 def test_a_file_is_read_without_the_facts_of_other_projects(
     connect: Connect, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

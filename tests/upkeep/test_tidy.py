@@ -1,6 +1,7 @@
 """What is proposed, and above all what never is."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,15 @@ def test_a_fact_is_in_one_proposal_at_most() -> None:
     facts = [passage(f"Lives in {city}", n) for n, city in enumerate(["Berlin", "Rome", "Porto"])]
     pairs = [Pair(facts[0], facts[1], 1), Pair(facts[1], facts[2], 1), Pair(facts[0], facts[2], 1)]
     assert len(propose(pairs)) == 1
+
+
+def test_facts_of_two_projects_are_left_alone() -> None:
+    shop, blog = (
+        replace(passage("Tests need TZ=UTC", line), heading=(f"Project: ~/{name} -- 2026-11-01",))
+        for line, name in enumerate(("shop", "blog"))
+    )
+    assert propose([Pair(shop, blog, 1), Pair(blog, passage(shop.plain, 3), 1)]) == ()
+    assert len(propose([Pair(shop, replace(shop, id="again"), 1)])) == 1
 
 
 def test_procedures_are_left_alone() -> None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from assistant.memory.base import Passage, fill
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import named_successor, plain
+from assistant.workspace import project
 
 TWINS = 0.65
 """Chunks with this share of common words (Dice's coefficient) repeat or contradict each other.
@@ -66,12 +67,14 @@ def _sorted(results: Iterable[Passage]) -> list[Passage]:
 
 
 def _distinct(results: Iterable[Passage]) -> list[Passage]:
-    """Return the best result for each fact; of a superseded fact, the best for each successor."""
-    best: dict[tuple[str, str | None, str], Passage] = {}
+    """Return the best result for each fact, in general or else for each project; of a superseded
+    fact, the best for each successor."""
+    best: dict[tuple[str, str | None, str, tuple[str, ...]], Passage] = {}
     for passage in _sorted(results):
         now = None if _is_current(passage) else successor(passage)
-        best.setdefault((passage.status, now, _key(passage.plain)), passage)
-    return [*best.values()]
+        projects = tuple(project.names(passage.heading))
+        best.setdefault((passage.status, now, _key(passage.plain), projects), passage)
+    return [one for (*fact, own), one in best.items() if not own or (*fact, ()) not in best]
 
 
 _key = lru_cache(CACHED_TEXTS)(fact_key)

@@ -15,6 +15,7 @@ from assistant.errors import LedgerError
 from assistant.memory.annotations import in_core, mattering, without_phrases
 from assistant.memory.base import Mark, Passage
 from assistant.memory.text.chunk import Chunk, chunks_of
+from assistant.memory.text.headings import heading_paths
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     BREAKS,
@@ -38,6 +39,7 @@ from assistant.memory.writing.markup import (
     removal,
     with_emptied_heading,
 )
+from assistant.workspace import project
 from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
@@ -60,20 +62,27 @@ _LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
 # Find
 
 
-def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int] | None:
-    """Return the memory file and line that state this fact already; None if none does.
+def find_fact(
+    draft: Draft, sources: Iterable[str], fact: str, heading: Sequence[str] | None = None
+) -> tuple[str, int] | None:
+    """Return the memory file and line that state this fact already, for the project of these
+    headings or in general; None if none does.
 
     Raises StorageError if MEMORY.md cannot be read; other unreadable files are skipped.
     """
     for source in dict.fromkeys([MEMORY_FILE, *sources]):
         is_read = source == MEMORY_FILE or draft.is_text(source)
-        if is_read and (line := line_stating(draft.text(source), source, fact)):
+        if is_read and (line := line_stating(draft.text(source), source, fact, heading)):
             return source, line
     return None
 
 
-def line_stating(text: str, source: str, fact: str) -> int | None:
-    """Return the line of the current passage whose whole text is `fact` (clean text)."""
+def line_stating(
+    text: str, source: str, fact: str, heading: Sequence[str] | None = None
+) -> int | None:
+    """Return the line of the current passage whose whole text is `fact` (clean text), and which
+    belongs to the project of these headings, if given, or to none."""
+    own = project.names(heading or ())
     key, words = fact_key(fact), _WORD.findall(_folded(fact))
     sections = (
         _kept_folded(section) if len(section) < LONG_SECTION else _folded(section)
@@ -85,7 +94,8 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
         return None  # parsing a file takes a hundred times as long
     for chunk in chunks_of(text, source):
         is_code = chunk.text.startswith(("```", "~~~"))
-        if chunk.status == "current" and not is_code and fact_key(chunk.plain) == key:
+        is_fact = chunk.status == "current" and not is_code and fact_key(chunk.plain) == key
+        if is_fact and (heading is None or project.concerns(chunk.heading, own)):
             return chunk.start_line
     return None
 
@@ -281,7 +291,11 @@ def reversed_edits(
         if write.action != "forget" or draft.digest(edit.source) == after[edit.source]:
             return False
         facts = chunks_of(images.read(edit.removed) or "", "")
-        return bool(facts) and all(find_fact(draft, sources, fact.plain) for fact in facts)
+        text = draft.text(edit.source)
+        above = heading_paths(text[: next(iter(_positions_between(text, edit)), 0)])[-1]
+        return bool(facts) and all(
+            find_fact(draft, sources, fact.plain, fact.heading or above) for fact in facts
+        )
 
     undone, refused = [], None
     for edit in reversed([edit for edit in write.edits if not is_back(edit)]):
@@ -375,19 +389,24 @@ def _has_neighbours(text: str, at: int, edit: Edit) -> bool:
 
 def _position_between(text: str, edit: Edit) -> int:
     """Return the only position between all or most of the removed lines' former neighbours."""
-    if not edit.above and not edit.below:
-        return 0
-    starts = [match.start() for match in _LINE_STARTS.finditer(text)]
-    then = edit.above, edit.below
-    scores = {at: sum(map(_similarity, neighbours(text, at, at), then)) for at in starts}
-    best = max(scores.values(), default=0)
-    positions = [at for at, score in scores.items() if score == best]
-    if best == 0 or len(positions) != 1:
+    positions = _positions_between(text, edit)
+    if len(positions) != 1:
         raise LedgerError(
             f"this cannot be undone: the lines around it in {edit.source} have changed since",
             "`assistant memory log` shows its text",
         )
     return positions[0]
+
+
+def _positions_between(text: str, edit: Edit) -> list[int]:
+    """Return the positions next to the most of the removed lines' former neighbours."""
+    if not edit.above and not edit.below:
+        return [0]
+    starts = [match.start() for match in _LINE_STARTS.finditer(text)]
+    then = edit.above, edit.below
+    scores = {at: sum(map(_similarity, neighbours(text, at, at), then)) for at in starts}
+    best = max(scores.values(), default=0)
+    return [at for at, score in scores.items() if score == best > 0]
 
 
 def _similarity(now: Sequence[str], then: Sequence[str]) -> int:

@@ -24,7 +24,7 @@ from assistant.memory.base import (
     Upkept,
     no_notices,
 )
-from assistant.memory.text.headings import PATH, headings, innermost
+from assistant.memory.text.headings import PATH, heading_paths, headings, innermost
 from assistant.memory.text.identity import digest, fact_key, is_struck_line
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
@@ -94,7 +94,8 @@ class Ledger:
     ) -> tuple[Remembered, ...]:
         """Write facts in order, all or none; each is one list item under its dated heading.
 
-        For a fact that is already in a memory file, return its line. The same `request` again
+        For a fact that is already in a memory file, in general or for the same project, return its
+        line. The same `request` again
         returns what it did and writes nothing. Raises LedgerError for an empty fact, or a
         `replaces` that names no fact that can be superseded; StorageError if a file cannot be read
         or written.
@@ -142,7 +143,7 @@ class Ledger:
 
     def _put_back(self, draft: Draft, lost: Record, write: Write) -> Remembered:
         """Make the edit that adds the line of an erased fact again, below its former heading."""
-        if existing := self._stated(draft, write.text):
+        if existing := self._stated(draft, write.text, heading_paths(write.below)[-1]):
             return existing
         added = lost.write.added
         assert added is not None, "only writes that added a fact are erased"
@@ -156,7 +157,8 @@ class Ledger:
     def _existing(self, draft: Draft, fact: Fact) -> Remembered:
         """Return the answer for a fact of a repeated request that existed and wrote none."""
         text = fact_words(fact.text)
-        return self._stated(draft, text) or Remembered("exists", "", MEMORY_FILE, 0, text)
+        existing = self._stated(draft, text, fact.headings)
+        return existing or Remembered("exists", "", MEMORY_FILE, 0, text)
 
     def _add(self, draft: Draft, fact: Fact, old: Sequence[Passage], write: Write) -> Remembered:
         """Make the edits of one fact. Raises LedgerError if it cannot be written."""
@@ -164,7 +166,8 @@ class Ledger:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
         if is_struck_line(write.text):
             raise LedgerError(f"{write.text!r} is struck out", "Give what is true now")
-        existing = self._stated(draft, write.text)
+        above = [*fact.headings, *(title for passage in old for title in passage.heading)]
+        existing = self._stated(draft, write.text, above)
         given_up = fact_key(" ".join(passage.plain for passage in old))
         if existing and given_up in ("", fact_key(write.text)):
             return existing
@@ -194,12 +197,12 @@ class Ledger:
         done = self._journal.of_request(request)
         return tuple(_answer(draft, done[part]) for part in sorted(done))
 
-    def stated(self, text: str) -> Remembered | None:
+    def stated(self, fact: Fact) -> Remembered | None:
         """Return where a memory file states this fact already; None if none does."""
-        return self._stated(Draft(self._workspace), fact_words(text))
+        return self._stated(Draft(self._workspace), fact_words(fact.text), fact.headings)
 
-    def _stated(self, draft: Draft, text: str) -> Remembered | None:
-        location = find_fact(draft, self._workspace.sources(), text)
+    def _stated(self, draft: Draft, text: str, heading: Sequence[str]) -> Remembered | None:
+        location = find_fact(draft, self._workspace.sources(), text, heading)
         return Remembered("exists", "", *location, text) if location else None
 
     def headings(self) -> tuple[str, ...]:
@@ -495,5 +498,7 @@ def _answer(draft: Draft, write: Write) -> Remembered:
     status: Literal["stored", "superseded"] = "stored"
     if write.action == "supersede":
         status = "superseded"
-    line = line_of(draft.text(write.source), item_of(write.added.inserted)) if write.added else 0
+    line = 0
+    if write.added:
+        line = line_of(draft.text(write.source), item_of(write.added.inserted), write.below)
     return Remembered(status, "", write.source, line, write.text)

@@ -129,9 +129,13 @@ def item_of(inserted: str) -> str:
     return BREAKS.split(inserted.strip())[-1].strip()
 
 
-def line_of(text: str, line: str) -> int:
-    """Return the 1-based number of the last line with this text; 0 if there is none."""
-    at = _last_line(text, line)
+def line_of(text: str, line: str, heading: str = "") -> int:
+    """Return the 1-based number of the last line with this text, if possible before the heading
+    that follows the last line `heading`; 0 if there is none."""
+    start = _last_line(text, heading) if heading else -1
+    stop = _ATX.search(text, start + len(heading)) if start >= 0 else None
+    at = _last_line(text[: stop.start()], line) if stop else -1
+    at = at if at > start else _last_line(text, line)
     return breaks_in(text[:at]) + 1 if at >= 0 else 0
 
 

@@ -18,6 +18,7 @@ from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import fact_words
+from assistant.workspace import project
 from assistant.workspace.stores import killed_writes
 
 SHOWN_LINES = 5
@@ -175,4 +176,6 @@ def _encoded(waiting: Sequence[Held]) -> bytes:
 
 
 def _is_same(one: Fact, other: Fact) -> bool:
-    return (fact_key(one.text), one.replaces) == (fact_key(other.text), other.replaces)
+    """Return whether the first fact states the other, for its project as well."""
+    keys = [(fact_key(fact.text), fact.replaces) for fact in (one, other)]
+    return keys[0] == keys[1] and project.concerns(one.headings, project.names(other.headings))

@@ -40,6 +40,7 @@ from assistant.memory.writing.markup import (
     with_emptied_heading,
 )
 from assistant.memory.writing.transaction import amendment
+from assistant.workspace import project
 from assistant.workspace.folder import ARCHIVE, MEMORY_FILE, PROCEDURE_FILES
 
 UNSORTED = timedelta(days=31)
@@ -111,8 +112,8 @@ class Upkeep:
             if source in PROCEDURE_FILES or source.startswith(ARCHIVE):
                 continue
             for chunk in chunks_of(text, source):
-                above = tuple(title for title in chunk.heading if not heading_date(title))
-                key = above, fact_key(chunk.plain)
+                undated = (title for title in chunk.heading if not heading_date(title))
+                key = (*project.names(chunk.heading), *undated), fact_key(chunk.plain)
                 is_twin = chunk.status == "current" and key in seen
                 write = self._own_write(chunk, text)
                 if (

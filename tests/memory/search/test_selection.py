@@ -1,5 +1,7 @@
 """From scored chunks to the list that is returned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -226,3 +228,13 @@ def test_the_nearest_is_given_however_long_it_is() -> None:
     assert plains(relevant(found, budget=1000)[0]) == ["long"]
     assert relevant(found, budget=50)[0] == found[1:]
     assert relevant([], budget=1000) == ([], 0.0)
+
+
+def test_each_project_is_returned_its_own_fact_unless_it_is_everybodys() -> None:
+    headings = [("Project: ~/shop -- 2026-11-01",), ("Project: ~/blog",), ("Memory", "People")]
+    shop, shop_again, blog, general = (
+        replace(scored("Tests need TZ=UTC", score, at=at), heading=headings[at // 2])
+        for at, score in ((0, 4.0), (1, 3.0), (2, 2.0), (4, 1.0))
+    )
+    assert arrange([shop_again, shop, blog], set()) == [shop, blog]
+    assert arrange([shop, blog, general], set()) == [general]

@@ -657,3 +657,53 @@ def test_facts_written_together_whose_lines_are_all_gone_are_not_undone(
     write(workspace, before)
     with pytest.raises(LedgerError, match="changed since"):
         ledger.undo()
+
+
+SHOP, BLOG = "Project: ~/code/shop", "Project: ~/code/blog"
+
+
+@pytest.mark.parametrize(
+    "order", [(SHOP, BLOG, "Remembered"), ("Project: ~/old/shop", SHOP, "Remembered", BLOG)]
+)
+@pytest.mark.parametrize("under", [False, True])
+@pytest.mark.parametrize("head", ["", "## People\n\n- Lena sings\n\n## Remembered -- 2026-11-21\n"])
+def test_a_fact_of_one_project_is_not_known_in_another(
+    workspace: Workspace,
+    ledger: AddressedLedger,
+    order: Sequence[str],
+    under: bool,
+    head: str,
+) -> None:
+    write(workspace, f"# Memory\n\n{head}")
+
+    def state(section: str, text: str = "Tests need TZ=UTC") -> Remembered:
+        fact = Fact(text, section, under=section if under else None)
+        return ledger.remember([fact])[0]
+
+    general = order.index("Remembered")
+    for number, section in enumerate(order):
+        written = state(section)
+        assert written.status == ("exists" if number > general else "stored")
+        above = "\n".join(memory(workspace).splitlines()[: written.line - 1])
+        heading = section if number <= general else "Remembered"
+        assert above.rpartition("## ")[2].strip() == f"{heading} -- 2026-11-21"
+        again = state(section, "tests need TZ=UTC.")
+        assert (again.status, again.line) == ("exists", written.line)
+    assert memory(workspace).count("- Tests need TZ=UTC\n") == general + 1
+
+
+def test_a_line_of_another_project_hides_no_loss(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
+    text = "Tests need TZ=UTC"
+    for section in (BLOG, SHOP):
+        ledger.remember([Fact("It has a database", section), Fact(text, section)])
+    line = memory(workspace).rstrip().count("\n") + 1
+    ledger.forget([ledger.locate(f"MEMORY.md:{line}")])
+    write(workspace, memory(workspace).replace("# Memory\n", "# Memory\n\nTyped.\n"))
+    ledger.undo()
+    assert memory(workspace).partition(SHOP)[2].count(text) == 1
+    ledger.forget([ledger.locate(f"MEMORY.md:{line + 2}")])
+    write(workspace, memory(workspace) + f"- {text}\n- typed\n")  # restored by hand
+    ledger.undo()
+    assert memory(workspace).partition(SHOP)[2].count(text) == 1

@@ -149,3 +149,14 @@ def test_a_damaged_line_stops_nothing_and_is_set_aside(
     assert Ledger(workspace).commits.images.read(image) == spoilt.decode()
     assert review.damaged() == {}
     assert [held.fact.text for held in review.waiting()] == ["other", "a third"]
+
+
+def test_the_same_fact_waits_for_each_project(ledger: Ledger, review: Review) -> None:
+    sections = ["Project: ~/shop", "Project: ~/blog", "Remembered"]
+    facts = [Fact("Tests need TZ=UTC", section) for section in sections]
+    assert len({held.id for fact in facts for held in review.hold([fact])}) == 3
+    assert [held.fact.section for held in review.hold(facts)] == sections
+    assert [review.accept(held.id).status for held in review.waiting()] == ["stored"] * 3
+    review.hold(facts[2:])
+    review.hold(facts)
+    assert [held.fact.section for held in review.waiting()] == sections[2:]  # it is for all

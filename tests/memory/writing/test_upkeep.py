@@ -180,3 +180,10 @@ def test_the_same_under_another_heading_is_another_fact(
     path.write_text(path.read_text() + "- Allergic to nuts\n")
     assert ledger.upkeep(nowhere) == Upkept()
     assert path.read_text().count("- Allergic to nuts") == 2
+
+
+def test_the_same_fact_of_two_projects_is_two(workspace: Workspace, ledger: Ledger) -> None:
+    for section in ("Project: ~/shop", "Project: ~/blog", "Remembered"):
+        ledger.remember([Fact("Tests need TZ=UTC", section, recorded="2026-11-20")])
+    assert ledger.upkeep(nowhere) == Upkept()
+    assert (workspace.root / "MEMORY.md").read_text().count("- Tests need TZ=UTC\n") == 3
