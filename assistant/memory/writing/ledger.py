@@ -49,6 +49,7 @@ from assistant.memory.writing.markup import (
 from assistant.memory.writing.stale_saves import ForgottenLines, SavedText
 from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.upkeep import Fits, Upkeep
+from assistant.workspace import project
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
 
 PROGRESS = 500
@@ -478,7 +479,7 @@ def _insertion_of(
     text: str, fact: Fact, old: Sequence[Passage], item: str, day: date
 ) -> tuple[str, Splice]:
     """Return the heading of a fact and the edit of MEMORY.md that adds it: under the heading it is
-    for, or that of the fact it replaces; else that of its day."""
+    for, or that of the fact it replaces; else that of its day, in the same project."""
     if fact.under is not None:
         existing = headings(text)
         names = {path.rpartition(PATH)[2]: path for path in reversed(existing)}
@@ -489,7 +490,10 @@ def _insertion_of(
         if path := next((path for path in paths if path in named), None):
             below = named[path]
             return below.line, insertion_below(text, below, annotations.dated(item, day))
-    line = f"## {dated(fact.section, day)}"
+    section, projects = fact.section, project.names(title for one in old for title in one.heading)
+    if projects and not project.names(fact.headings):
+        section = f"Project: {projects[-1]}"
+    line = f"## {dated(section, day)}"
     return line, insertion(text, line, item)
 
 

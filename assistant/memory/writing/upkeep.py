@@ -150,7 +150,8 @@ class Upkeep:
         is_recent = date.fromisoformat(day) + UNSORTED >= self._today
         if not own or is_recent or chunk.source != MEMORY_FILE:
             return None
-        if path := self._fits(chunk.plain, owners) if owners else "":
+        may_leave = owners and not project.names(chunk.heading)
+        if path := self._fits(chunk.plain, owners) if may_leave else "":
             item = annotations.dated(item, date.fromisoformat(day))
             return _Move(chunk, write, item, MEMORY_FILE, title, path)
         return _Move(chunk, write, item, f"memory/{year}.md", title)

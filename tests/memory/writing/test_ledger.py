@@ -707,3 +707,15 @@ def test_a_line_of_another_project_hides_no_loss(
     write(workspace, memory(workspace) + f"- {text}\n- typed\n")  # restored by hand
     ledger.undo()
     assert memory(workspace).partition(SHOP)[2].count(text) == 1
+
+
+@pytest.mark.parametrize("under", [None, "", "Remembered"])
+@pytest.mark.parametrize("section", ["Remembered", "Auto-captured", BLOG])
+def test_what_replaces_a_fact_of_a_project_is_of_it_too(
+    workspace: Workspace, ledger: AddressedLedger, section: str, under: str | None
+) -> None:
+    (old,) = ledger.remember([Fact("Deploys happen on Fridays", SHOP)])
+    new = Fact("Deploys happen on Mondays", section, f"MEMORY.md:{old.line}", under=under)
+    (written,) = ledger.remember([new])
+    above = "\n".join(memory(workspace).splitlines()[: written.line - 1])
+    assert above.rpartition("## ")[2].startswith(BLOG if section == BLOG else SHOP)

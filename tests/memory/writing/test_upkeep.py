@@ -132,6 +132,15 @@ def test_what_a_day_left_is_sorted_in_after_a_month(workspace: Workspace, ledger
     assert other == "## Auto-captured -- 2025-12-30\n\n- Has a dog\n"
 
 
+def test_what_is_of_a_project_is_sorted_in_below_its_own_heading(
+    workspace: Workspace, ledger: Ledger
+) -> None:
+    heading = "Project: ~/code/shop -- 2025-12-30"
+    ledger.remember([Fact(LIVES, heading.partition(" -- ")[0], recorded="2025-12-30")])
+    assert ledger.upkeep(lambda fact, there: "People") == Upkept(sorted=1)
+    assert (workspace.root / "memory/2025.md").read_text() == f"## {heading}\n\n- {LIVES}\n"
+
+
 def test_nothing_that_was_typed_is_moved(workspace: Workspace, ledger: Ledger) -> None:
     old = "## Remembered -- 2024-05-08\n\n- Has a dog\n- The fair is on 9 May 2024\n"
     path = workspace.root / "MEMORY.md"
