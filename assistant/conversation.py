@@ -489,7 +489,8 @@ class Conversation:
             yield notice(self.transcript, f"Left out, as the model's window is too small: {turns}")
 
     def _compact_if_full(self, prompt: Prompt) -> Iterator[Event]:
-        """Compact if the history exceeds its share of the window; an error is only a notice."""
+        """Compact if the history exceeds its share of the window; an error is only a notice, and
+        an interruption also ends the turn as interrupted."""
         fullness = self.budget.fullness(prompt, self.transcript, self.toolbox.specs())
         if fullness <= self.settings.compact_at:
             return
@@ -498,6 +499,8 @@ class Conversation:
         except (KeyboardInterrupt, AssistantError) as error:
             reason = error.message if isinstance(error, AssistantError) else "interrupted"
             yield notice(self.transcript, f"Compaction was postponed: {reason}")
+            if isinstance(error, KeyboardInterrupt):
+                raise
 
     def compact(self) -> Iterator[Event]:
         """Compact the older turns into facts in memory and a summary, now."""

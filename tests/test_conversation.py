@@ -406,6 +406,22 @@ def _compacting(messages: Sequence[Message]) -> str:
     return "A summary." if "You summarise" in messages[0].content else ""
 
 
+@pytest.mark.parametrize("step", ["long-term memory of an owner", "You summarise"])
+def test_an_interrupted_compaction_ends_the_turn_as_interrupted(opened: Opened, step: str) -> None:
+    def answer(messages: Sequence[Message], _: object) -> Answer:
+        if step in messages[0].content:
+            raise KeyboardInterrupt
+        return _compacting(messages) or "word " * 400
+
+    talk = opened(ScriptedModel(respond=answer, context_window=8_000))
+    turns = (list(talk.send(f"Question {n}")) for n in range(12))
+    events = next(events for events in turns if isinstance(events[-3], Notice))
+    assert events[-3] == Notice("Compaction was postponed: interrupted")
+    assert isinstance(events[-1], TurnFinished) and events[-1].interrupted
+    assert events[-1].reply == "word " * 400
+    assert not talk.unfinished and not isinstance(talk.transcript.entries[-1], InterruptedEntry)
+
+
 @pytest.mark.parametrize(
     "answer",
     ["no JSON at all", '{"operations": 5}', ModelError("down", kind=ModelFailure.SERVER), ""],

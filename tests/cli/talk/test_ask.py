@@ -12,7 +12,7 @@ from assistant import events
 from assistant.cli.chat import headless
 from assistant.messages import Reply, ToolCall
 from tests.cli.conftest import ASSISTANT
-from tests.support.provider import Pause, Provider, Raw, chunk, fails, sse
+from tests.support.provider import Answer, Pause, Provider, Raw, Received, chunk, fails, sse
 
 
 def command(place: Path, url: str, *arguments: str) -> "subprocess.Popen[str]":
@@ -229,6 +229,30 @@ def test_an_interrupted_turn_exits_130(place: Path) -> None:
         asked.stdout.close()
         assert asked.stderr is not None
         asked.stderr.close()
+
+
+@pytest.mark.slow
+def test_a_signal_ends_a_piped_chat_while_it_compacts(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSISTANT_MODEL__CONTEXT_WINDOW", "6000")
+
+    def respond(received: Received) -> Answer:
+        if "tools" in received.body:
+            return "It is with Ada. " * 80
+        return Raw((Pause(),)) if "You summarise" in str(received.body) else '{"operations": []}'
+
+    with Provider(respond=respond) as provider:
+        chat = command(place, provider.url, "chat")
+        assert chat.stdin is not None
+        chat.stdin.write(f"Where is the spare key? {'Tell me more. ' * 80}\n" * 20)
+        chat.stdin.flush()
+        assert provider.wait_for(lambda it: "You summarise" in str(it.requests[-1:]), 300)
+        requests = len(provider.requests)
+        chat.send_signal(signal.SIGTERM)
+        code, _, beside = done(chat)
+        assert (code, len(provider.requests)) == (130, requests)
+    assert "Compaction was postponed: interrupted" in beside
 
 
 @pytest.mark.parametrize(
