@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from assistant.agent.compaction import LEFT_OUT
 from assistant.agent.memory_text import TEXT
 from assistant.agent.prompt import BEARING
 from assistant.conversation import Conversation
@@ -453,6 +454,23 @@ def test_a_summary_that_fails_is_one_line_a_turn(opened: Opened) -> None:
     assert entry.summary == (
         "- The owner: My cat is Tom. · You: One.\n- The owner: My dog is Rex. · You: Two."
     )
+
+
+def test_while_no_summary_can_be_made_a_line_of_each_turn_stays(opened: Opened) -> None:
+    def answer(messages: Sequence[Message], _: object) -> Answer:
+        if "You summarise" in messages[0].content:
+            return ModelError("refused", kind=ModelFailure.BAD_REQUEST)
+        return _compacting(messages) or "word " * 300
+
+    model = ScriptedModel(respond=answer, context_window=12_000)
+    talk = opened(model)
+    rule = "From now on always call me Captain and never mention Paula"
+    for number in range(40):
+        events = list(talk.send(rule if number == 2 else f"Question {number}: {'why ' * 375}"))
+        assert isinstance(events[-1], TurnFinished), events[-1]
+    sent = "\n".join(message.content for message in model.requests[-1].messages)
+    assert all(f"Question {number}:" in sent for number in range(40) if number != 2)
+    assert rule in sent and LEFT_OUT not in sent
 
 
 def test_the_offline_responder_extracts_nothing_and_says_so(opened: Opened) -> None:

@@ -18,7 +18,7 @@ from assistant.errors import ModelError
 from assistant.events import Compacted, Compacting, Event
 from assistant.messages import Message, Usage, estimate_tokens
 from assistant.quoting import one_line, quoted
-from assistant.session.entries import AssistantEntry, CompactionEntry
+from assistant.session.entries import AssistantEntry, CompactionEntry, Entry
 from assistant.session.history import History, Turn, group, history, messages
 from assistant.session.transcript import notice
 
@@ -28,6 +28,8 @@ QUOTE_SHARE = 2
 """The turns quoted to the summariser at once may take 1/2 of the window."""
 LINE_LIMIT = 160
 """The maximum length of each part of a turn's line, in characters."""
+SHORT_LINE_LIMIT = 80
+"""The maximum length of a turn's line if there are too many for longer ones."""
 LEFT_OUT = "(earlier turns are left out here)"
 
 
@@ -58,8 +60,9 @@ def _summarise(
     """Build the compaction entry, without the number of tokens after it."""
     earlier = past.compaction.summary if past.compaction else ""
     limit = job.budget.window // SUMMARY_SHARE
+    lines, cut = by_lines(*_not_summarised(job.transcript.entries, past.turns[len(older) :]), limit)
     entry = CompactionEntry(
-        bounded(by_lines(earlier, older), limit),
+        lines,
         older[-1].entries[-1].id,
         len(older),
         job.budget.measured(rendered(past)),
@@ -80,7 +83,7 @@ def _summarise(
         reason = job.redact(error.message)
         yield notice(
             job.transcript,
-            f"The model could not summarise ({reason}); each older turn is kept as one line",
+            f"The model could not summarise ({reason}); each older turn is kept as one line{cut}",
         )
         return replace(entry, usage=usage)
     return replace(entry, summary=summary, method="model", usage=usage)
@@ -126,9 +129,32 @@ def bounded(summary: str, tokens: int) -> str:
     return f"{LEFT_OUT}\n{rest}"
 
 
-def by_lines(earlier: str, turns: Sequence[Turn]) -> str:
-    """Summarise without a model: the earlier summary, then one line for each turn."""
-    return "\n".join([*filter(None, [earlier]), *map(line_of, turns)])
+def _not_summarised(entries: Sequence[Entry], recent: Sequence[Turn]) -> tuple[str, Sequence[Turn]]:
+    """Return the latest summary by the model, and the turns since then without the recent ones."""
+    by_model = [e for e in entries if not isinstance(e, CompactionEntry) or e.method == "model"]
+    past = history(by_model)
+    summary = past.compaction.summary if past.compaction else ""
+    return summary, past.turns[: len(past.turns) - len(recent)]
+
+
+def by_lines(earlier: str, turns: Sequence[Turn], tokens: int) -> tuple[str, str]:
+    """Summarise without a model: the earlier summary, then one line for each turn, within `tokens`.
+
+    If the lines are too long, they are without the replies, then shorter; then the oldest are left
+    out. Also return what is missing, to tell the owner. The lines may take half of `tokens` in
+    addition to the earlier summary.
+    """
+    room = max(tokens - estimate_tokens(earlier), tokens // 2)
+    whole = [line_of(turn) for turn in turns]
+    requests = ([_request(turn, most) for turn in turns] for most in (LINE_LIMIT, SHORT_LINE_LIMIT))
+    for lines in (whole, *requests):
+        if estimate_tokens("\n".join(lines)) <= room:
+            break
+    kept = bounded("\n".join(lines), room)
+    missing = len(turns) - kept.count("\n") if kept.startswith(LEFT_OUT) else 0
+    cut = ", without the reply" if lines is not whole else ""
+    cut += f"; the oldest {missing} of {len(turns)} are left out" if missing else ""
+    return "\n".join(filter(None, [earlier, kept])), cut
 
 
 def line_of(turn: Turn) -> str:
@@ -140,13 +166,17 @@ def line_of(turn: Turn) -> str:
         for call in entry.tool_calls
     ]
     replies = [entry.text for entry in turn.entries if isinstance(entry, AssistantEntry)]
-    parts = [f"- The owner: {_short(turn.request)}"]
+    parts = [_request(turn, LINE_LIMIT)]
     if calls:
         parts.append(f"Tools: {', '.join(map(call_line, calls))}")
     if replies and replies[-1]:
-        parts.append(f"You: {_short(replies[-1])}")
+        parts.append(f"You: {_short(replies[-1], LINE_LIMIT)}")
     return " · ".join(parts)
 
 
-def _short(text: str) -> str:
-    return shortened(one_line(text[: LINE_LIMIT * 4]), LINE_LIMIT)
+def _request(turn: Turn, limit: int) -> str:
+    return f"- The owner: {_short(turn.request, limit)}"
+
+
+def _short(text: str, limit: int) -> str:
+    return shortened(one_line(text[: limit * 4]), limit)

@@ -98,7 +98,24 @@ def test_without_a_model_a_turn_is_one_line() -> None:
     line = line_of(turn)
     assert line.startswith("- The owner: Read it (/MEMORY] · Tools: read_file notes/a.md start=3")
     assert " · You: word word" in line and line.endswith("…") and "\n" not in line
-    assert by_lines("before", [turn]) == f"before\n{line}"
+    assert by_lines("before", [turn], 1_000) == (f"before\n{line}", "")
+
+
+def test_of_many_turns_the_owners_words_are_kept_before_the_replies() -> None:
+    rule = Turn((UserEntry("Never mention Paula"), AssistantEntry("Yes.")))
+    long = Turn((UserEntry("word " * 300), AssistantEntry("reply " * 300)))
+    for others, told in ((10, ""), (30, ", without the reply"), (50, ", without the reply")):
+        for place in (0, others // 2, others):
+            turns = [*[long] * place, rule, *[long] * (others - place)]
+            kept, cut = by_lines("", turns, 1_500)
+            assert (kept.count("- The owner: "), cut) == (len(turns), told)
+            assert "Never mention Paula" in kept and len(kept) <= 6_000
+    kept, cut = by_lines("before", [long] * 100, 1_500)
+    left = 100 - kept.count("- The owner: ")
+    assert 0 < left < 50 and cut.endswith(f"; the oldest {left} of 100 are left out")
+    assert kept.startswith(f"before\n{LEFT_OUT}\n- The owner: ")
+    kept, cut = by_lines("before " * 1_000, [long] * 30, 1_500)
+    assert kept.startswith("before before") and kept.count("- The owner: ") == 30
 
 
 def test_a_summary_keeps_its_end_within_its_tokens() -> None:
