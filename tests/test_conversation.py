@@ -5,11 +5,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from assistant.agent.capture.reading import Reading, capture
 from assistant.agent.compaction import LEFT_OUT
+from assistant.agent.context_budget import ContextBudget
 from assistant.agent.memory_text import TEXT
 from assistant.agent.prompt import BEARING
 from assistant.conversation import Conversation
@@ -51,7 +54,7 @@ from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.model.validator import faults
 from tests.support.conversations import ListMemory, failure, reply, unbriefed
-from tests.support.scripted import Answer, ScriptedModel
+from tests.support.scripted import Answer, Responder, ScriptedModel
 
 Opened = Callable[..., Conversation]
 
@@ -557,6 +560,44 @@ def test_a_superseded_fact_whose_predecessor_is_gone_is_still_written(opened: Op
     model.enqueue(forgotten, "Pets.")
     list(talk.compact())
     assert [fact.text for fact in memory.facts] == ["My kitten is Tom"]
+
+
+@pytest.mark.parametrize("first", ["the chat", "another"])
+def test_a_session_that_two_processes_read_at_once_is_read_once(
+    opened: Opened, workspace: Workspace, first: str
+) -> None:
+    memory, model, others = ListMemory(), ScriptedModel(), ScriptedModel()
+    talk = talked(opened, model, memory=memory)
+    session = talk.transcript.session
+
+    def other() -> None:
+        borrowed = transcript.borrow(workspace.sessions, session)
+        read = Reading(borrowed, memory, others, ContextBudget(8_000, 500), str)
+        list(capture(read, turns))
+
+    def meanwhile(action: Callable[[], object], *facts: tuple[str, str]) -> Responder:
+        def answer(*_: object) -> Answer:
+            threads.append(Thread(target=action))
+            threads[-1].start()
+            threads[-1].join(0.5)  # it has looked at the transcript, and waits
+            return extraction(*facts)
+
+        return answer
+
+    threads, turns = list[Thread](), group(talk.transcript.entries)[:2]
+    cat = ("The cat is Tom", "e1")
+    if first == "the chat":
+        model.enqueue(meanwhile(other, cat), "Pets.")
+        list(talk.compact())
+    else:
+        others.enqueue(meanwhile(lambda: list(talk.compact()), cat))
+        model.enqueue("Pets.")
+        other()
+    threads[0].join()
+    assert [fact.text for fact in memory.facts] == ["The cat is Tom"]
+    entries = transcript.read(workspace.sessions, session)
+    assert sum(isinstance(entry, CaptureEntry) for entry in entries) == 1
+    assert sum(isinstance(entry, CompactionEntry) for entry in entries) == 1
 
 
 @pytest.mark.parametrize("step", ["extracted", "written", "summarised"])

@@ -26,6 +26,8 @@ from assistant.workspace.folder import APPENDING
 
 E = TypeVar("E", bound=Entry)
 SUFFIX = ".jsonl"
+READING = ".reading.lock"
+"""The suffix of the lock of the process that reads a session for facts."""
 SUBTASK = "."
 """Separates the id of a session from the number of its subtask."""
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -106,6 +108,11 @@ class Transcript:
         """Raise SessionError if the file was changed from outside."""
         with self._alone():
             self._catch_up()
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return a lock that keeps other processes from reading the session for facts. Raises
+        LockHeld."""
+        return nullcontext() if self.path is None else locking.lock(self.path.with_suffix(READING))
 
     def settle(self, reason: str) -> None:
         """End an unfinished turn for this `reason`; its open calls get results."""

@@ -24,6 +24,7 @@ from assistant.agent.capture.extraction import (
 from assistant.agent.capture.origins import folded, message_without_forgotten
 from assistant.agent.context_budget import ContextBudget
 from assistant.agent.excerpts import batches, readings
+from assistant.disk.locking import LockHeld
 from assistant.display import counted
 from assistant.errors import (
     AssistantError,
@@ -92,9 +93,23 @@ class Reading:
 
 def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, str]:
     """Extract the facts of unread turns, and write them and any earlier ones to memory; the
-    transcript records them. Return why something is left for later; empty if nothing is."""
+    transcript records them. Return why something is left for later; empty if nothing is.
+
+    Waits while another process reads the session, and reads on from there.
+    """
     if job.transcript.off_the_record:
         return ""
+    try:
+        lock = job.transcript.reading()
+    except LockHeld as error:
+        yield notice(job.transcript, f"No facts were extracted yet: {error.message}")
+        return error.message
+    with lock:
+        job.transcript.check()  # takes in what another process has recorded
+        return (yield from _capture(job, turns))
+
+
+def _capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, str]:
     failed = yield from _write(job, _unwritten(job.transcript.entries))
     unread_turns = unread(turns, job.transcript.entries)
     if unread_turns and not job.model.extracts:
@@ -123,7 +138,7 @@ def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
         if isinstance(entry, CaptureEntry)
     ]
     last = max(captures, default=-1)
-    later = (turn for turn in turns if order[turn.entries[0].id] > last)
+    later = (turn for turn in turns if order.get(turn.entries[0].id, -1) > last)
     return [turn for turn in map(_without_forgotten, later) if turn]
 
 
