@@ -317,10 +317,11 @@ class LitellmModel:
                     watch.word()
                 yield from assembly.add(delta)
         yield from assembly.finish()
-        if assembly.wordless and watch.finish is None:
+        if watch.finish is None and (assembly.wordless or not watch.ended):
             if watch.web_page:
                 raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
-            raise self._endpoint.failed(ModelFailure.CONNECTION, case="broke_off")
+            case = "broke_off" if assembly.wordless else "broke_off_midway"
+            raise self._endpoint.failed(ModelFailure.CONNECTION, case=case)
         self._unopened = assembly.unopened
         yield assembly.reply(watch.finish, self._usage(usage, estimated=not watch.counted))
 

@@ -36,10 +36,15 @@ FINISH = re.compile(
     rb'("(?:[^"\\]|\\.){1,60}")'
 )
 """A finish reason on the wire, in the form of any provider."""
+END = re.compile(
+    rb'data: ?\[DONE\]|(?<!\\)"type"\s*:\s*"(?:message_stop|response\.(?:completed|incomplete))"'
+    rb'|(?<!\\)"done"\s*:\s*true'
+)
+"""The end of a response on the wire: OpenAI's two interfaces, Anthropic's and Ollama's."""
 COUNT = re.compile(rb'(?<!\\)"(?:usage(?:Metadata)?"\s*:\s*{|prompt_eval_count")')
 """The token counts of a response, in the form of any provider."""
 FOUND_LENGTH = 100
-"""Maximum bytes of a match of either pattern; it may be split anywhere."""
+"""Maximum bytes of a match of these patterns; it may be split anywhere."""
 ALWAYS_FINISHED = (":streamGenerateContent", "/messages", ":streamRawPredict")
 """Endpoints of Gemini and Anthropic, also on Vertex: litellm invents a finish reason for them if
 there is none on the wire."""
@@ -60,7 +65,8 @@ class Watch:
     `answered`: its status was not an error. `web_page`: the body starts like HTML. `finish` is the
     provider's own finish reason: litellm loses it where an adapter says that more may come, and
     invents one where an adapter knows no other. `only_heard`: litellm's finish reason is
-    unreliable. `counted`: the provider reported token counts.
+    unreliable. `ended`: the provider marked the end of the response, or sent it whole. `counted`:
+    the provider reported token counts.
     """
 
     def __init__(self, silence: float, first_word: float | None, answer: float) -> None:
@@ -70,6 +76,7 @@ class Watch:
         self.web_page = False
         self.only_heard = False
         self.finish: str | None = None
+        self.ended = False
         self.counted = False
         self._started = time.monotonic()
         self._silent_since = math.inf
@@ -105,7 +112,9 @@ class Watch:
         self.web_page = head.lstrip().startswith(b"<")
         if may_be_whole and head.lstrip().startswith((b"{", b"[")):
             body = head + b"".join(pieces)
-            yield from repaired([as_events(body) or body])
+            events = as_events(body)
+            self.ended = self.ended or events is not None
+            yield from repaired([events or body])
         else:
             yield from repaired(chain([head], pieces))
 
@@ -114,6 +123,7 @@ class Watch:
         for piece in pieces:
             self._silent_since = math.inf  # until the next piece is awaited
             searched = self._tail[-FOUND_LENGTH:] + piece
+            self.ended = self.ended or END.search(searched) is not None
             self.counted = self.counted or COUNT.search(searched) is not None
             for match in FINISH.finditer(searched):
                 if match[2] == b"stop" and not self.only_heard:

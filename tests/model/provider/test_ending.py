@@ -5,12 +5,13 @@ import json
 import pytest
 
 from assistant.agent.loop import without_answer
+from assistant.errors import ModelError
 from assistant.messages import Message, Reply
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.provider.stream import ending
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, Raw
-from tests.support.wires import anthropic, candidate, chunk, sse
+from tests.support.wires import anthropic, candidate, chunk, gemini, ollama, openai, sse
 
 DOCUMENTED = {
     "stop": "stop eos eos_token end_turn stop_sequence COMPLETE STOP",
@@ -51,7 +52,6 @@ FINISHES = [
     ("RECITATION", "content_filter"),
     ("OTHER", "content_filter"),
     ("MALFORMED_FUNCTION_CALL", "malformed_call"),
-    ("", "incomplete"),
 ]
 CLAUDES = [
     ("end_turn", "stop"),
@@ -104,6 +104,36 @@ def test_other_words_for_the_end_are_understood(
     provider.enqueue(Raw(sse(chunk({"content": "Half"}), chunk({}, word), "[DONE]")))
     reply = answered(provider, "openai/test")
     assert (reply.text, reply.finish_reason) == ("Half", meant)
+
+
+WIRES_OF = {
+    "openai/test": openai,
+    "anthropic/claude-sonnet-4-5": anthropic,
+    "ollama_chat/test": ollama,
+    "gemini/gemini-2.5-flash": gemini,
+}
+
+
+@pytest.mark.parametrize("size", [None, 7])
+@pytest.mark.parametrize("name", WIRES_OF)
+def test_a_stream_that_ends_before_its_end_is_an_error_after_what_came(
+    provider: Provider, name: str, size: int | None
+) -> None:
+    kind = "application/x-ndjson" if name.startswith("ollama") else "text/event-stream"
+    whole = list(WIRES_OF[name](Reply("Half a word")))
+    last = next(n for n, part in enumerate(whole) if b"word" in part) + 1
+    for parts in (whole[:last], whole[: last + 1], whole):
+        body = b"".join(parts)
+        cut = [body[at : at + size] for at in range(0, len(body), size)] if size else parts
+        provider.enqueue(Raw(tuple(cut), content_type=kind))
+    with pytest.raises(ModelError, match="closed the connection in the middle of its answer"):
+        answered(provider, name)
+    if name.startswith("anthropic"):  # the end of a block is not the end of the message
+        with pytest.raises(ModelError, match="in the middle"):
+            answered(provider, name)
+    else:  # `finish_reason` without `[DONE]`
+        assert answered(provider, name).finish_reason == "stop"
+    assert answered(provider, name).text == "Half a word"
 
 
 def test_a_word_that_nobody_knows_is_named_where_the_answer_lacks_something(
