@@ -228,6 +228,9 @@ def _usage_error(error: TyperException) -> UsageError:
     command: Any = getattr(error, "ctx", None)
     cure = f"See `{command.command_path} --help`" if command else ""
     is_unknown = hasattr(error, "possibilities") and not error.possibilities
+    flag = getattr(error, "option_name", "")
+    if command and not command.parent and any(flag in p.opts for p in Commands()["chat"].params):
+        cure = f"Write `assistant chat {flag}`"
     if command and is_unknown and any(param.nargs == -1 for param in command.command.params):
         cure = f"Write `--` before words that begin with a dash. {cure}"
     message = error.format_message().rstrip(".")

@@ -34,6 +34,7 @@ WRONG = {
     "with a dash. See `assistant config set --help`",
     "recall --sesions x": "no such option: --sesions (Possible options: --in, --json, --sessions). "
     "See `assistant recall --help`",
+    "--continue": "no such option: --continue. Write `assistant chat --continue`",
     "--debg recall x": "no such option: --debg (Possible options: --debug). See `assistant --help`",
     "-w": "option '-w' requires an argument",
     "recall x -k": "option '-k' requires an argument",
