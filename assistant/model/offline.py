@@ -13,6 +13,7 @@ from assistant.events import TextDelta
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import Piece, ToolSpec
 from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
+from assistant.model.requests import ASKING, BETWEEN, REQUESTS, THAT
 from assistant.model.smalltalk import ANSWERS, small_talk
 
 MOST_QUOTED = 5
@@ -20,8 +21,14 @@ MOST_QUOTED = 5
 ORDERS = ("AGENTS.md:", "HEARTBEAT.md:")
 """Files of instructions, quoted only if there is no fact."""
 
+ASKED = re.compile(
+    rf"[¿\s]*(?:(?:please|bitte|por favor),?\s+|[请請])?(?P<request>(?:{REQUESTS})\b[^.?!:]*?\b)?"
+    rf"(?:{ASKING}|note)(?:[\s,]+(?:{BETWEEN})\b)*(?:[\s,]+(?:{THAT})\b[\s:]*|\s*[:：])"
+    r"\s*(?P<fact>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 REMEMBER = re.compile(
-    r"\s*(?:please,?\s+)?(?:remember|note)(?:\s*(?:\bthat\b|:)\s*(?P<fact>.*)|\s+(?P<rest>\S.*))",
+    r"\s*(?:(?:please,?\s+)?(?:remember|don['’]t forget)|please,?\s+note)\s+(?P<fact>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 FORGET = re.compile(r"\s*(?:please,?\s+)?forget\b\s*(?:that\b|:|about\b)?\s*(.*)", re.I | re.DOTALL)
@@ -122,19 +129,19 @@ class OfflineModel:
 
 
 def fact_to_remember(text: str) -> str:
-    """Return the fact in "remember that …", "remember: …" or "remember …"; empty if there is none.
+    """Return the fact in "remember that …", "keep in mind: …", "can you remember that …?" or
+    "remember …"; empty if there is none.
 
-    A question ("Remember our trip?") contains none; "remember to …" keeps its verb.
+    Another question ("Remember our trip?") contains none; "remember to …" keeps its verb.
     """
-    match = REMEMBER.fullmatch(text)
-    if not match:
+    asked = ASKED.fullmatch(text)
+    if asked and asked["request"]:
+        return re.split("[?？]", asked["fact"])[0].strip()
+    match = asked or REMEMBER.fullmatch(text)
+    fact = str(match["fact"]).strip() if match else ""
+    if fact.endswith(("?", "？")):
         return ""
-    if match["fact"] is not None:
-        return str(match["fact"]).strip()
-    remainder = str(match["rest"]).strip()
-    if remainder.endswith("?") or not text.lower().lstrip().startswith(("remember", "please")):
-        return ""
-    return f"Remember {remainder}" if remainder.lower().startswith("to ") else remainder
+    return f"Remember {fact}" if fact.lower().startswith("to ") and not asked else fact
 
 
 def quotes(prompt: str) -> list[Quote]:

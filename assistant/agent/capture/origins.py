@@ -20,6 +20,7 @@ from assistant.memory.text.markdown import plain
 from assistant.memory.text.times.dates import mentioned
 from assistant.memory.text.times.languages import languages
 from assistant.messages import FORGOTTEN, without_forgotten
+from assistant.model.requests import ASKING, REQUESTS, THAT
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -141,11 +142,9 @@ _WHOLE = r"(?<![a-zß-ÿа-я])(?:{})(?![a-zß-ÿа-я])"
 """Any of these words, also within text that does not separate words."""
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
-_ASKING = _compiled("asking", _WHOLE + r"(?:\W+\w+){{0,3}}\s*[:：]$")
+_ASKING = re.compile(_WHOLE.format(ASKING) + r"(?:\W+\w+){0,3}\s*[:：]$", re.IGNORECASE)
 """At the end of a line, with a few words between it and the colon."""
-_REQUEST = _compiled(
-    "requests", rf"[¿\s]*(?:{{}})\b.*\b(?:{_words('asking')}|note)\W+{_words('that')}\b"
-)
+_REQUEST = re.compile(rf"[¿\s]*(?:{REQUESTS})\b.*\b(?:{ASKING}|note)\W+{THAT}\b", re.IGNORECASE)
 """A sentence that asks whether the assistant can remember that something is so."""
 _TAG = _compiled("tags", r"[,，、،–—-] ?¿?(?:{}) ?[?？؟]\W*$")
 _LOGGED = re.compile(
