@@ -33,6 +33,8 @@ from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.words import Words
 from assistant.workspace.stores import STORES, Store
 
+_CONVERSATIONS = frozenset({"sessions", "prompts"})
+"""The stores of past conversations."""
 ALIKE = 0.6
 """The minimum share of common characters at which a missing fact may have become another one."""
 
@@ -71,7 +73,8 @@ class Purge:
         With `sessions`, past conversations are covered. Raises, with nothing changed, LedgerError
         if a file no longer contains the bytes of a passage, SessionError if a session that must
         change is open, and StorageError. After a later error the purge is completed another time.
-        If no store contains the text, nothing is written and `entry` is empty.
+        If no store contains the text, nothing is written and `entry` is empty. Messages that hint
+        at a text are named only if more than conversations contained it: it may be a hint itself.
         """
         with self._commits.locked():
             self._review.mend()
@@ -84,7 +87,10 @@ class Purge:
             purging = Purging(id, now(), facts, tuple(passages), entries, sessions)
             plan = self._carry_out(purging, resumed=False)
             done = self._journal.of_request(id).get(0)
-        left = remains(self._commits.workspace, plan.words, self._notes, plan.replaced)
+        left = remains(
+            self._commits.workspace, plan.words, self._notes, plan.replaced,
+            with_hints=bool(plan.cleared - _CONVERSATIONS),
+        )  # fmt: skip
         cleared = tuple(store.name for store in self._stores if store.name in plan.cleared)
         return Forgotten(done.id if done else "", tuple(passages), True, cleared, tuple(left))
 

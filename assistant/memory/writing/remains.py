@@ -22,7 +22,7 @@ from typing import Any
 from assistant import config
 from assistant.disk import locking, programs, storage
 from assistant.errors import SessionError
-from assistant.memory.writing.words import Words, words_in
+from assistant.memory.writing.words import Words
 from assistant.messages import FORGOTTEN
 from assistant.workspace.folder import APPENDING, PICTURES, PROCEDURE_FILES, PROMPTS, Workspace
 
@@ -44,13 +44,19 @@ _TYPED = re.compile(r"(?=^# )", re.MULTILINE)
 
 
 def remains(
-    workspace: Workspace, words: Words, notes: Sequence[Path], replaced: Collection[str] = ()
+    workspace: Workspace,
+    words: Words,
+    notes: Sequence[Path],
+    replaced: Collection[str] = (),
+    *,
+    with_hints: bool = True,
 ) -> list[str]:
     """Return where the text remains, and the command that removes it, one per line; also for the
-    facts that the forgotten ones had `replaced`, by their addresses."""
+    facts that the forgotten ones had `replaced`, by their addresses. `with_hints` includes messages
+    that only hint at the facts."""
     memory = set(workspace.sources())
     facts = (_text(workspace.root / name) for name in memory.difference(PROCEDURE_FILES))
-    common = set(chain.from_iterable(map(words_in, facts)))
+    common = set(chain.from_iterable(map(words.used_in, facts)))
     lines: list[str] = []
     for folder in (workspace.root, *notes):
         for path in _files(folder):
@@ -66,7 +72,9 @@ def remains(
             elif numbers:
                 script = ";".join(f"{number}d" for number in numbers)
                 lines.append(f"{path}:{numbers[0]}: sed -i '{script}' {quoted}")
-    lines += _in_conversations(workspace, words, common)
+    lines += _in_conversations(workspace, words)
+    if with_hints:
+        lines += _hints_in_conversations(workspace, words, common)
     return [*lines, *_in_git(workspace.root, words)]
 
 
@@ -89,17 +97,22 @@ def _in_memory(
         yield f"{address}{how}: assistant forget --purge {address}"
 
 
-def _in_conversations(workspace: Workspace, words: Words, common: Container[str]) -> Iterator[str]:
-    """Yield a line if past conversations or the prompt history state the facts, and one for the
-    words of each message that only hints at them."""
-    typed = config.state_dir() / "prompts"
+def _in_conversations(workspace: Workspace, words: Words) -> Iterator[str]:
+    """Yield a line if past conversations or the prompt history state the facts."""
     sessions = sorted(workspace.sessions.glob("*.jsonl"))
     stating = chain.from_iterable(_purged(path, words, ()) for path in sessions)
-    if any(chain(stating, prompts(typed, words))):
+    if any(chain(stating, prompts(config.state_dir() / "prompts", words))):
         yield f"past conversations: {PURGE} WORDS"
+
+
+def _hints_in_conversations(
+    workspace: Workspace, words: Words, common: Container[str]
+) -> Iterator[str]:
+    """Yield a line for the words of each message or typed prompt that only hints at the facts."""
+    sessions = sorted(workspace.sessions.glob("*.jsonl"))
     files = chain.from_iterable((path, path.with_suffix(PROMPTS)) for path in sessions)
     said = (text for path in files for _, entry in _lines(path) for text in _strings(entry))
-    typed_texts = (_typed(entry) for entry in _entries(typed))
+    typed_texts = (_typed(entry) for entry in _entries(config.state_dir() / "prompts"))
     hints: set[tuple[str, ...]] = set()
     for text in chain(said, typed_texts):
         traces = set(words.traces(text, common))

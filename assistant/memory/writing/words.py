@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from unicodedata import combining, normalize
 
 from assistant.memory.annotations import without_phrases
@@ -103,23 +103,33 @@ class Words:
                 stating |= alone.union(*(some for some, has in near if len(has) == len(words)))
         return stating
 
+    def used_in(self, text: str) -> set[str]:
+        """Return the words of the facts that a text has, in any form."""
+        lines = text.split("\n")
+        return set().union(
+            *chain.from_iterable(_words_by_line(words, lines).values() for words in self._telling)
+        )
+
     def traces(self, text: str, common: Container[str]) -> Iterator[tuple[str, ...]]:
-        """Yield the words of facts that remain in a text which does not state them: several that
-        are not `common`, with a third of their letters, or a number that is not a year."""
+        """Yield the words of facts that a text has without stating them, if they identify the fact:
+        several with more than two fifths of its letters, among them words that are not `common`
+        with a third of the letters of those, or such a number that is not a year."""
         searched, lines = _searched(text), text.split("\n")
         for words in self._telling:
-            rare = [word for word in words if word not in common]
-            if _identify({word for word in rare if word[:BEGINNING] in searched}, rare):
-                for _, has in _nearby(_words_by_line(rare, lines), lines):
-                    if _identify(has, rare):
-                        yield tuple(word for word in rare if word in has)
+            own = [word for word in words if word not in common]
+            if _identify({word for word in words if word[:BEGINNING] in searched}, words, own):
+                for _, has in _nearby(_words_by_line(words, lines), lines):
+                    if _identify(has, words, own):
+                        yield tuple(word for word in words if word in has)
 
 
-def _identify(some: Collection[str], words: Sequence[str]) -> bool:
-    """Return whether some of the words of a fact hint at it."""
-    is_much = 3 * len("".join(some)) >= len("".join(words))
-    is_enough = len(some) > 1 or len(words) == 1
-    return (is_much and is_enough) or any(map(_IDENTIFYING.fullmatch, some))
+def _identify(some: Collection[str], words: Sequence[str], own: Sequence[str]) -> bool:
+    """Return whether some of the words of a fact hint at it; `own` are those of no other fact."""
+    letters, of_fact, of_own = (len("".join(each)) for each in (some, words, own))
+    found = [word for word in own if word in some]
+    is_much = 5 * letters > 2 * of_fact and 3 * len("".join(found)) >= of_own
+    is_enough = len(some) > 1 and len(found) > 0
+    return (is_much and is_enough) or any(map(_IDENTIFYING.fullmatch, found))
 
 
 def _searched(text: str) -> str:

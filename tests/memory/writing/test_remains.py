@@ -137,6 +137,52 @@ def test_what_it_replaced_lines_that_tell_it_and_reminders_are_named_from_the_la
     )
 
 
+@pytest.mark.parametrize(
+    ("standing", "fact", "hints", "others"),
+    [
+        (
+            "Tante Hiltrud hat Schulden in Vechta",
+            "Tante Hiltrud hat keine Schulden mehr in Vechta",
+            ("Hiltrud ist in Vechta keinem mehr was schuldig", "Hat Hiltrud noch mehr Schulden?"),
+            ("Wir brauchen mehr Milch und noch viel mehr Brot", "Hat Tante Hiltrud Schulden?",
+             "Tante Hiltrud wohnt in Vechta", "Kein Mehrweg in Vechta"),
+        ),
+        (
+            "My landlord Mr Okafor wants the rent in cash",
+            "My landlord Mr Okafor no longer wants the rent in cash, only by transfer",
+            ("Does the landlord want a transfer?", "Okafor, cash: no longer. The rent by transfer"),
+            ("How much longer does the pasta need?", "I can no longer find the transfer receipt",
+             "My landlord Okafor wanted the rent in cash", "A transfer at the station"),
+        ),
+        (
+            "Anna lives in Porto",
+            "Anna lived in Porto with Bruno until 2019",
+            ("Did Bruno and Anna stay in Porto?",),
+            ("Anna lives in Porto, doesn't she?", "Until when does it stay open?"),
+        ),
+    ],
+)  # fmt: skip
+def test_words_that_other_facts_or_messages_use_do_not_hint_at_it_alone(
+    workspace: Workspace,
+    tmp_path: Path,
+    standing: str,
+    fact: str,
+    hints: tuple[str, ...],
+    others: tuple[str, ...],
+) -> None:
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact(standing), Fact(fact)])
+    said = talk(workspace, *hints, *others)
+    left = purged(workspace, tmp_path / "none", fact)
+    assert len(left) == len(hints)
+    for line in left:
+        words = shlex.split(line.rpartition("--yes ")[2])
+        assert past(ledger, " ".join(words)) == ()
+    kept = said.read_text()
+    assert [text for text in others if json.dumps(text, ensure_ascii=False) not in kept] == []
+    assert [text for text in hints if json.dumps(text, ensure_ascii=False) in kept] == []
+
+
 def test_a_question_about_the_fact_is_named(workspace: Workspace, tmp_path: Path) -> None:
     ledger = AddressedLedger(workspace, lambda: TODAY)
     ledger.remember([Fact("The secret garden lies behind the mill")])
