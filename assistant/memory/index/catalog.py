@@ -36,7 +36,6 @@ from assistant.memory.index.words import (
     Vocabulary,
     count_words,
     folded,
-    searchable,
 )
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.dialogue import is_item, label, number, speaks
@@ -423,7 +422,7 @@ class _Writer:
         where = "rowid IN (SELECT value FROM json_each(?))"
         rows = self._db.execute(f"{_STORED} WHERE {where}", (json.dumps(rowids),)).fetchall()
         gone = [(row, _chunk(*stored)) for row, *stored in rows]
-        self._words.drop((row, searchable(chunk.searched)) for row, chunk in gone)
+        self._words.drop((row, chunk.searched) for row, chunk in gone)
         count_words(self._db, (chunk.searched for _, chunk in gone), -1)
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
         self._enqueue(chunk.id for _, chunk in gone)
@@ -442,7 +441,7 @@ class _Writer:
         vectors = vector_ids(self._db, list(chain.from_iterable(keys)))
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
         sections = self._sections(source, update.name, {chunk.heading for chunk in chunks})
-        texts = ((row, searchable(c.searched)) for row, c in enumerate(chunks, first))
+        texts = ((row, c.searched) for row, c in enumerate(chunks, first))
         lengths = self._words.add(texts)
         rows = []
         for row, index, (key, mark), c in zip(count(first), new, keys, chunks, strict=False):
@@ -528,4 +527,4 @@ def _decoded(decoder: "msgspec.json.Decoder[Value]", stored: bytes | str) -> Val
 
 def _heading_text(name: str, heading: Sequence[str]) -> str:
     """Return the path and headings that a chunk is also indexed by."""
-    return searchable("\n".join((*path_words(name), *heading)))
+    return "\n".join((*path_words(name), *heading))

@@ -15,7 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 from assistant.characters import mend
 from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
-from assistant.memory.text.language import comparable, language_of, spell_signs, variants
+from assistant.memory.text.language import (
+    LANGUAGES,
+    comparable,
+    language_of,
+    spell_signs,
+    variants,
+)
 
 MAX_QUERY_TERMS = 512
 """Maximum number of distinct terms of a query that are looked up, in order."""
@@ -45,10 +51,12 @@ _Packed = tuple[int, str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A stemmed word of a query, and the number of chunks that contain it."""
+    """A word of a query as it is indexed in texts of the query's language, the number of chunks
+    that contain it, and how it is indexed in texts of other languages."""
 
     text: str
     document_frequency: int
+    elsewhere: tuple[str, ...] = ()
 
 
 class InvertedIndex:
@@ -65,20 +73,42 @@ class InvertedIndex:
     def terms(
         self, query: str, language: str | None = None, variants: Sequence[str] = ()
     ) -> list[Term]:
-        """Return the distinct stemmed words of a text, in order, and those of the `variants` that
-        occur in the index.
+        """Return the distinct words of a text, in order, and those of the `variants` that occur in
+        the index. In texts of each language that the index contains, a word is looked up by its
+        stem in that language.
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
         query = query.encode("utf-8", "replace").decode()  # a shell may pass any bytes
-        words_of_query = self._tokenizer.distinct(_stemmed(query, language or language_of(query)))
-        words_of_variants = self._tokenizer.distinct("\n".join(variants)) if variants else []
-        others = sorted(set(words_of_variants).difference(words_of_query))
-        own = words_of_query[:MAX_QUERY_TERMS]
+        own = language or language_of(query)
         with self._database.using() as db:
-            frequency = _frequencies(db, "postings", [*own, *others])
-        terms = [Term(term, frequency.get(term, 0)) for term in own]
-        return [*terms, *(Term(term, frequency[term]) for term in others if term in frequency)]
+            languages = [own, *sorted(_languages(db) - {own})]
+            texts = [_stemmed(query, language) for language in languages]
+            words_of_query = self._indexed(texts, languages)
+            others = self._indexed(["\n".join(variants)] * len(languages), languages)
+            others = {word: others[word] for word in sorted(others.keys() - words_of_query.keys())}
+            looked_up = {**dict(islice(words_of_query.items(), MAX_QUERY_TERMS)), **others}
+            frequency = _frequencies(db, "postings", list(chain(looked_up, *looked_up.values())))
+        terms = [
+            Term(word, sum(frequency.get(each, 0) for each in (word, *elsewhere)), elsewhere)
+            for word, elsewhere in looked_up.items()
+        ]
+        return [term for term in terms if term.document_frequency or term.text not in others]
+
+    def _indexed(
+        self, texts: Sequence[str], languages: Sequence[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the distinct words of a text, given as stemmed in each of these languages, as they
+        are indexed: those of the first language, each with those of the others."""
+        first, *others = (
+            [_indexed(word, language) for word in words]
+            for words, language in zip(self._tokenizer.words(texts), languages, strict=True)
+        )
+        aligned = (words for words in others if len(words) == len(first))
+        indexed: dict[str, tuple[str, ...]] = {}
+        for word, *elsewhere in zip(first, *aligned, strict=True):
+            indexed.setdefault(word, tuple(elsewhere))
+        return indexed
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Return the postings of each term: row ids of chunks, and occurrences."""
@@ -90,7 +120,7 @@ class InvertedIndex:
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
         with self._database.using() as db:
-            return {term.text: _read(db, table, term.text) for term in terms}
+            return {term.text: _read(db, table, (term.text, *term.elsewhere)) for term in terms}
 
     def holds_any(self, terms: Sequence[Term]) -> bool:
         """Return whether a chunk or a heading contains any of these terms."""
@@ -113,10 +143,13 @@ class Tokenizer:
         """Close the table."""
         self._db.close()
 
-    def distinct(self, text: str) -> list[str]:
-        """Return the distinct terms of a text, in order."""
-        rows = self._split([(0, text)], "SELECT DISTINCT term FROM words_at ORDER BY offset")
-        return [term for (term,) in rows]
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the terms of each text, in order."""
+        words: list[list[str]] = [[] for _ in texts]
+        read = "SELECT doc, term FROM words_at ORDER BY offset"
+        for number, term in self._split(list(enumerate(texts)), read):
+            words[number].append(term)
+        return words
 
     def occurrences(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
         """Return each occurrence of a term with its row, sorted by both."""
@@ -144,7 +177,7 @@ class PostingsWriter:
         """Add the texts of new rows, in ascending order after all existing ones; return the number
         of terms of each, counting repetitions."""
         lengths: dict[int, int] = {}
-        for some in _batches(texts):
+        for language, some in _batches(texts):
             lengths |= dict.fromkeys((row for row, _ in some), 0)
             occurrences = self._tokenizer.occurrences(some)
             for _, row in occurrences:
@@ -152,15 +185,15 @@ class PostingsWriter:
             self._db.executemany(
                 f"INSERT INTO {self._table} VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
                 " SET found = CAST(found || excluded.found AS BLOB)",
-                _packed(occurrences),
+                _packed(occurrences, language),
             )
         return lengths
 
     def drop(self, texts: Iterable[tuple[int, str]]) -> None:
-        """Drop rows, given the same searchable texts with which they were added."""
+        """Drop rows, given the same texts with which they were added."""
         of, where = f"FROM {self._table}", "WHERE block = ? AND term = ?"
-        for some in _batches(texts):
-            for block, term, gone in _packed(self._tokenizer.occurrences(some)):
+        for language, some in _batches(texts):
+            for block, term, gone in _packed(self._tokenizer.occurrences(some), language):
                 row = self._db.execute(f"SELECT found {of} {where}", (block, term)).fetchone()
                 stored = np.frombuffer(row[0] if row else b"", _POSTING)
                 remaining = stored[~np.isin(stored, np.frombuffer(gone, _POSTING))]
@@ -171,13 +204,20 @@ class PostingsWriter:
                     self._db.execute(f"DELETE {of} {where}", (block, term))
 
 
-def _batches(texts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+def _batches(texts: Iterable[tuple[int, str]]) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+    """Yield the texts of each language as FTS5 splits them into terms, some at a time."""
     waiting = iter(texts)
     while some := list(islice(waiting, AT_ONCE)):
-        yield some
+        by_language: dict[str, list[tuple[int, str]]] = {}
+        for row, text in some:
+            text = mend(text)
+            language = language_of(text)
+            searched = "\n".join([_stemmed(text, language), *variants(text)])
+            by_language.setdefault(language, []).append((row, searched))
+        yield from by_language.items()
 
 
-def _packed(occurrences: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
+def _packed(occurrences: Sequence[tuple[str, int]], language: str) -> Iterator[_Packed]:
     """Pack terms and the rows that contain them, in order, by block and term."""
     if not occurrences:
         return
@@ -191,7 +231,7 @@ def _packed(occurrences: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
     postings = ((row % BLOCK << _COUNT_BITS) + counts).astype(_POSTING)
     starts = np.flatnonzero(np.diff(term, prepend=-1) | np.diff(block, prepend=-1))
     ends = np.append(starts[1:], len(row)).tolist()
-    names = list(numbers)
+    names = [_indexed(term, language) for term in numbers]
     for start, end in zip(starts.tolist(), ends, strict=True):
         yield int(block[start]), names[term[start]], postings[start:end].tobytes()
 
@@ -206,18 +246,35 @@ def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> di
     return {term: size // _POSTING.itemsize for term, size in rows}
 
 
-def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
-    rows = db.execute(f"SELECT block, found FROM {table} WHERE term = ?", (term,)).fetchall()
+def _read(db: sqlite3.Connection, table: str, words: Sequence[str]) -> Postings:
+    """Return the postings of words that no row has several of."""
+    query = f"SELECT block, found FROM {table} WHERE term IN (SELECT value FROM json_each(?))"
+    rows = db.execute(query, (json.dumps(words),)).fetchall()
     postings = np.frombuffer(b"".join(packed for _, packed in rows), _POSTING)
     sizes = [len(packed) // _POSTING.itemsize for _, packed in rows]
     begin = np.repeat(np.array([block * BLOCK for block, _ in rows], np.int64), sizes)
-    return begin + (postings >> _COUNT_BITS), (postings & _COUNTS).astype(np.int32)
+    numbers, counts = begin + (postings >> _COUNT_BITS), (postings & _COUNTS).astype(np.int32)
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], counts[order]
 
 
-def searchable(text: str) -> str:
-    """Return the text of a chunk for FTS5: its words, and other spellings of its strings."""
-    text = mend(text)
-    return "\n".join([_stemmed(text, language_of(text)), *variants(text)])
+def _indexed(word: str, language: str) -> str:
+    """Return how a term is indexed in texts of a language: a word has other stems in others.
+
+    English is also the language of a text in none that is known.
+    """
+    return word if language == "english" else f"{language} {word}"
+
+
+def _languages(db: sqlite3.Connection) -> set[str]:
+    """Return English, and the other languages of the indexed texts."""
+    some = (
+        f"EXISTS (SELECT 1 FROM {table} WHERE term > value || ' ' AND term < value || '!')"
+        for table in ("postings", "heading_postings")
+    )
+    query = f"SELECT value FROM json_each(?) WHERE {' OR '.join(some)}"
+    rows = db.execute(query, (json.dumps(sorted(LANGUAGES)),))
+    return {"english", *(language for (language,) in rows)}
 
 
 def _stemmed(text: str, language: str) -> str:
@@ -245,10 +302,6 @@ class Vocabulary:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    def __contains__(self, word: str) -> bool:
-        """Return whether a text contains this folded word form."""
-        return bool(self._database.rows("SELECT 1 FROM vocabulary WHERE word = ?", word))
 
     def near(self, word: str) -> list[tuple[str, int]]:
         """Return the words at a distance of 1 or 2 from a folded word, with that distance.

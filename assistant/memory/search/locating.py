@@ -140,15 +140,14 @@ class Locator:
         if current or same:
             return Located(tuple(map(passage, same or current)), exact=bool(same))
         nearest = self._recaller.recall(Query(target, k=MOST_LIKELY)).passages
-        stems = self._stems(target)
-        shared = [len(stems & self._stems(fact.plain)) for fact in nearest]
+        terms = self._store.catalog.words.terms
+        words = [{term.text, *term.elsewhere} for term in terms(target)]
+        held = ({term.text for term in terms(fact.plain)} for fact in nearest)
+        shared = [sum(not stems.isdisjoint(word) for word in words) for stems in held]
         most = max(shared, default=0)
         likely = [fact for fact, count in zip(nearest, shared, strict=True) if 2 * count >= most]
         within = map(passage, self._store.catalog.spelling(target, MOST_LIKELY))
         return Located(tuple({fact.id: fact for fact in (*within, *likely)}.values()))
-
-    def _stems(self, text: str) -> set[str]:
-        return {term.text for term in self._store.catalog.words.terms(text)}
 
     def _containing(self, target: str, keys: set[str]) -> list[Chunk]:
         """Return the chunks with all the target's words, contiguous as in one of the `keys`."""

@@ -20,7 +20,6 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.words import SHORTEST, Term, folded
 from assistant.memory.text.language import (
-    LANGUAGES,
     is_function_word,
     language_of,
     spell_signs,
@@ -62,7 +61,7 @@ class Spelling:
 
     def _meant(self, word: str, language: str) -> str:
         """Return the known words that a word may stand for; the word itself if there are none."""
-        if self._is_known(word, language) or self._is_known_elsewhere(word):
+        if self._is_known(word, language):
             return word
         odds = {
             other: (distance, _has_other_letter(folded(word), other))
@@ -76,13 +75,8 @@ class Spelling:
             other.capitalize() if word[0].isupper() else other for other in best[:MEANT]
         )
 
-    def _is_known_elsewhere(self, word: str) -> bool:
-        """Return whether a text in any language contains this word form."""
-        if folded(word) not in self._catalog.vocabulary:
-            return False
-        return any(self._is_known(word, language) for language in LANGUAGES)
-
     def _is_known(self, word: str, language: str) -> bool:
+        """Return whether a text in any language contains a word of this language."""
         return self._catalog.words.holds_any(self._catalog.words.terms(word, language))
 
 

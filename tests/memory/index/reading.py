@@ -38,6 +38,11 @@ def rows_of(catalog: Catalog) -> dict[str, int]:
     return {chunk.id: row for row, chunk in by_row.items()}
 
 
+def spelt(catalog: Catalog) -> set[str]:
+    """The word forms of all texts, folded."""
+    return {word for (word,) in catalog.database.rows("SELECT word FROM vocabulary")}
+
+
 def state(catalog: Catalog) -> tuple[list[Chunk], list[bool], list[list[tuple[Any, ...]]]]:
     """All that does not depend on the numbers of rows: chunks, turns, and the rest."""
     with catalog.database.using() as db:

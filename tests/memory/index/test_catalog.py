@@ -1,5 +1,6 @@
 """The catalog: real SQLite, real files."""
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.index.words import Term
 from assistant.memory.text.chunk import Chunk, identify
-from tests.memory.index.reading import all_vectors, headings, of_source, rows_of
+from tests.memory.index.reading import all_vectors, headings, of_source, rows_of, spelt
 from tests.support.hashing import HashingEmbedder
 
 MODEL = str.casefold
@@ -352,11 +353,41 @@ def test_a_word_leaves_the_vocabulary_with_the_last_text_that_has_it(
     put(catalog, facts("Schubkarre: die Wabenschleuder", "die Schubkarre ist grün"))
     put(catalog, facts("aussi la schubkarre", source="a.md", heading=("Étagère",)), "a.md")
     put(catalog, facts("die Schubkarre ist grün"))
-    assert "wabenschleuder" not in catalog.vocabulary and "schubkarre" in catalog.vocabulary
+    assert spelt(catalog).isdisjoint(["wabenschleuder"]) and "schubkarre" in spelt(catalog)
     put(catalog, [])
-    assert "schubkarre" in catalog.vocabulary and "etagere" in catalog.vocabulary
+    assert spelt(catalog).issuperset(["schubkarre", "etagere"])
     catalog.delete_source("a.md")
     assert catalog.database.rows("SELECT * FROM vocabulary") == []
     catalog.close()
     kept = (tmp_path / "catalog.db").read_bytes().lower()
     assert not [word for word in (b"wabenschleu", b"schubkarr", b"etager") if word in kept]
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "Den Rasen mäht im Sommer der Schüler Bennet Lübben",
+        "Frau Brandes, Frau Claasen und Herr Hansen gießen die Blumen",
+        "Lübben",
+        "El señor Lübben vive en la calle Hansen con Claasen y Brandes",
+        "Госпожа Lübben живёт у Hansen, Claasen и Brandes",
+        "吕本先生 (Lübben) 和 Hansen, Claasen, Brandes 住在柏林",
+    ],
+)
+@pytest.mark.parametrize(
+    "question", ["write a letter to {}", "Wie heißt der Schüler, den {} kennt?", "¿Dónde vive {}?",
+                 "Где живёт {}?", "{}", "{} 在哪里?"],
+)  # fmt: skip
+def test_a_name_is_found_whatever_the_languages_of_text_and_question(
+    catalog: Catalog, fact: str, question: str
+) -> None:
+    put(catalog, facts("the lawn is mown", fact, "der Rasen ist grün", heading=("Lübben",)))
+    for name in re.findall("Lübben|Hansen|Claasen|Brandes", fact):
+        stem = catalog.words.terms(name, "english")[0].text
+        terms = catalog.words.terms(question.format(name))
+        (term,) = (term for term in terms if stem in (term.text, *term.elsewhere))
+        (rows, counts) = catalog.words.in_chunks([term])[term.text]
+        assert [chunk.plain for chunk in catalog.chunks(rows.tolist())] == [fact]
+        assert counts.tolist() == [1] and term.document_frequency == 1
+        (sections, _) = catalog.words.in_headings([term])[term.text]
+        assert len(sections) == (name == "Lübben")
