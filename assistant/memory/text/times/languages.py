@@ -18,6 +18,7 @@ from assistant.memory.text.times.period import (
     in_month,
     in_season,
     in_year,
+    later,
     months_from,
     on_day,
     season_near,
@@ -39,6 +40,7 @@ _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _GERMAN_AM = re.compile(r"(?<=\d)\s(?=am\s\w)", re.IGNORECASE)
 _MINUTES = re.compile(r"(past|to)(\d*)")
+_DAYS = re.compile(r"days(\d+)")
 _YEARLIKE = re.compile(r"\d{4}")
 _PLACEHOLDERS = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
 """The placeholders and spaces of a form; a lookbehind, which has a fixed width, keeps its own."""
@@ -91,6 +93,7 @@ class Language:
             "N": rf"(?P<n>\d{{1,3}}|{_longest_first(self.numbers)})",
             "T": f"(?:(?P<weekday>{weekdays})|(?P<unit>{units}))",
         }
+        form = form.replace("X", rf"(?:(?<!\0)\0+|{self.bare})")
         pattern = _PLACEHOLDERS.sub(lambda match: placeholders.get(match[0], match[0]), form)
         return re.compile(f"{self.before}(?:{pattern}){self.after}", re.IGNORECASE)
 
@@ -247,7 +250,14 @@ def _resolve(language: Language, key: str) -> Resolve:
     """Return the function that resolves the forms under a key."""
     if key == "year":
         return lambda match, _: in_year(_year(match))
-    named = {"day": _day, "month": _month, "season": _season, "ago": _ago, "past": _past}
+    named = {
+        "day": _day,
+        "month": _month,
+        "season": _season,
+        "ago": _ago,
+        "past": _past,
+        "off": _off,
+    }
     if key in named:
         return functools.partial(named[key], language)
     shift, _, unit = key.partition(" ")
@@ -279,7 +289,7 @@ def _year(match: re.Match[str]) -> int:
 
 
 def _count(language: Language, match: re.Match[str]) -> int:
-    number = match["n"] or ""
+    number = match.groupdict().get("n") or ""
     return (
         int(number) if number.isdecimal() else _position(language.numbers, number) if number else 1
     )
@@ -328,6 +338,22 @@ def _past(language: Language, match: re.Match[str], anchor: date) -> Period | No
     if unit not in _UNIT_DAYS:
         return None
     return Period(anchor - timedelta(days=_count(language, match) * _UNIT_DAYS[unit]), anchor)
+
+
+def _off(language: Language, match: re.Match[str], anchor: date) -> Period:
+    """Return the day that is an amount of time off a weekday, or else off the anchor."""
+    groups = match.groupdict()
+    if groups.get("weekday"):
+        weekday = _position(language.weekdays, groups["weekday"]) - 1
+        anchor = weekday_near(weekday, 1, anchor).start
+    said = (_DAYS.fullmatch(group) for group, words in groups.items() if words)
+    if days := next(filter(None, said), None):
+        return days_from(anchor, int(days[1]))
+    unit = language.unit(groups["unit"])
+    day = later(anchor, _count(language, match) * (-1 if groups.get("back") else 1), unit)
+    differs = groups.get("same") and groups.get("weekday") and day.weekday() != anchor.weekday()
+    is_unknown = groups.get("some") or unit not in _UNIT_DAYS or differs
+    return IMPOSSIBLE if is_unknown else Period(day, day)
 
 
 def _shifted(

@@ -18,11 +18,13 @@ from assistant.memory.text.times.dates import (
     RE,
     Mention,
     ahead,
+    found,
     mentioned,
     numbered,
     spans,
     without,
 )
+from assistant.memory.text.times.languages import IMPOSSIBLE
 from assistant.memory.text.times.period import Period, later
 from assistant.memory.text.times.schedule import DAY, ORIGIN, Schedule, rhythm, zone_of
 from assistant.memory.text.times.tokens import clock, in_figures, in_part, zone_at
@@ -194,7 +196,7 @@ def _timed(
 
 
 def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list[Mention]:
-    dates = mentioned(text, anchor)
+    dates = found(text, anchor)
     numbers = [*numbered(text, day)] if day and not yearly else []
     named = [*spans(text, dates, numbers)]
     if day is not None:
@@ -209,7 +211,8 @@ def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list
             text, days = _in_week(text, week)
             named = [*(mention for mention in named if mention != week or not days), *days]
         named += ahead(text, day)
-    return [mention for mention in named if mention.period.end - mention.period.start < A_YEAR]
+    days = [mention for mention in named if mention.period != IMPOSSIBLE]
+    return [mention for mention in days if mention.period.end - mention.period.start < A_YEAR]
 
 
 def _is_week(period: Period) -> bool:

@@ -62,6 +62,8 @@ def test_heading_date(heading: str, expected: str | None) -> None:
         ("Her birthday is 8 May", ("2023-05-08",)),
         ("Christmas is on December 24", ("2022-12-24",)),
         ("in May we plant", ()),
+        ("The surgery is two weeks from today", ("2023-06-08",)),
+        ("A few weeks from today we move", ()),
     ],
 )
 def test_mentions(text: str, expected: tuple[str, ...]) -> None:

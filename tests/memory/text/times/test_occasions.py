@@ -233,6 +233,54 @@ def test_a_weekday_of_a_week_is_one_day_of_that_week(fact: str, days: list[str])
     assert found == days
 
 
+OFF = """\
+My surgery is two weeks from today at 7:45 = 2026-12-01 07:45
+Today in two weeks at 7:45: my surgery = 2026-12-01 07:45
+Dentist a week from tomorrow at 8:15 = 2026-11-25 08:15
+Mia visits a week from Saturday = 2026-11-28
+Dentist three days from now at 9 = 2026-11-20 09:00
+Dentist Monday week at 9 = 2026-11-30 09:00
+Dentist a fortnight on Monday at 9 = 2026-12-07 09:00
+Dentist Monday in two weeks at 9 = 2026-12-07 09:00
+The lift is checked two weeks from 3 December = 2026-12-17
+Change the tyres two days before 20 December = 2026-12-18
+Dentist a few weeks from tomorrow at 9 = none
+Dentist Friday in a month at 9 = none
+The office is closed for two weeks from Monday = 2026-11-23
+Yoga twice a week on Monday = 2026-11-23
+Zahnarzt heute in zwei Wochen um 8:15 = 2026-12-01 08:15
+TÜV morgen in einer Woche um 10 = 2026-11-25 10:00
+Steuerberater Montag in einer Woche um 10 Uhr = 2026-11-30 10:00
+Montagabend in einer Woche um 8 Kino = 2026-11-30 20:00
+Zahnarzt Montag in acht Tagen = 2026-11-30
+In zwei Wochen ab heute Zahnarzt = 2026-12-01
+Zwei Tage nach dem 3. Dezember um 9 Uhr Kontrolle = 2026-12-05 09:00
+Kurs zwei Wochen ab Montag = 2026-11-23
+La cita es de hoy en ocho = 2026-11-24
+El dentista es el lunes dentro de dos semanas = 2026-12-07
+Dentista en dos semanas a partir de mañana a las 9 = 2026-12-02 09:00
+RDV d'aujourd'hui en huit à 9h = 2026-11-24 09:00
+Réunion lundi soir en quinze à 8h = 2026-12-07 20:00
+Dentiste dans deux semaines à partir de demain = 2026-12-02
+врач завтра через неделю в 10:00 = 2026-11-25 10:00
+موعد الطبيب بعد أسبوعين من غد = 2026-12-02
+सोमवार से एक हफ़्ते बाद डॉक्टर = 2026-11-30
+明天起两周后下午3点看牙医 = 2026-12-02 15:00
+今日から二週間後に歯医者 = 2026-12-01
+오늘부터 2주 후 치과 = 2026-12-01
+"""
+
+
+@pytest.mark.parametrize("line", OFF.splitlines())
+def test_words_that_belong_together_name_one_day(line: str) -> None:
+    fact, days = line.split(" = ")
+    found = [
+        f"{each.start}{'' if each.start == each.end else f'/{each.end}'} {each.time}".strip()
+        for each in occasions(fact, TOLD)
+    ]
+    assert (", ".join(found) or "none") == days
+
+
 @pytest.mark.parametrize(
     ("fact", "time"),
     [
