@@ -116,12 +116,13 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     rest, recurring = _recurring(text)
     dated = languages.says("yearly", text)
     result: list[Occasion] = list(recurring)
+    rest = _as_moved(rest, anchor)
     for mention, at in _timed(rest, anchor or (YEARLESS if dated else None), day, dated):
         start, end = mention.period.start, mention.period.end
         at = "" if _is_week(mention.period) else at
         if dated and start == end:
             result.append(_yearly(text, start, at))
-        elif not _is_past(text, mention.period, at, day) or _is_planned(rest, mention, day):
+        elif not _is_past(rest, mention.period, at, day) or _is_planned(rest, mention, day):
             result.append(Occasion(start, end, at))
     return tuple(dict.fromkeys(result))
 
@@ -175,15 +176,45 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
     return Occasion(start, start, time, rule, "every year", since)
 
 
+def _as_moved(text: str, anchor: str | None) -> str:
+    """Return the text, at the same length, with the words blanked out that say from when something
+    was moved: "the dentist was moved from 3 to 8 December", "the visit on Friday was moved to
+    Monday"."""
+    if not languages.says("moved", text):
+        return text
+    named = [(mention.start, mention.end) for mention in mentioned(text, anchor)]
+    named += [(start, end) for start, end, _ in languages.weekdays(text)]
+    named += [(start, end) for start, end, _ in languages.monthdays(text)]
+    for begin, end in _clauses(text):
+        new = begin
+        for start, stop in sorted(named) if languages.says("moved", text[begin:end]) else ():
+            if not begin <= start < end:
+                continue
+            if link := RE["moved_to"].search(text, begin, start):
+                new = link.start()
+            elif RE["moved_to_behind"].match(text, stop):
+                new = start
+            elif new > begin and RE["moved_from"].search(text, begin, start):
+                text = text[:start] + " " * (stop - start) + text[stop:]
+        text = text[:begin] + " " * (new - begin) + text[new:]
+    return text
+
+
+def _clauses(text: str) -> list[tuple[int, int]]:
+    """Return the positions of the clauses of a text."""
+    separators = (mark.span() for mark in _RE["clause"].finditer(text) if not mark["span"])
+    marks = [(0, 0), *separators, (len(text), len(text))]
+    return [(before[1], after[0]) for before, after in pairwise(marks)]
+
+
 def _timed(
     text: str, anchor: str | None, day: date | None, yearly: bool
 ) -> list[tuple[Mention, str]]:
     """Return the spans that a text names, with the times of their or of adjacent clauses."""
     text = languages.with_plain_am(text)
-    separators = (mark.span() for mark in _RE["clause"].finditer(text) if not mark["span"])
-    marks = [(0, 0), *separators, (len(text), len(text))]
-    clauses = [text[before[1] : after[0]] for before, after in pairwise(marks)]
-    times, begins = [*map(_time, clauses)], [end for _, end in marks]
+    marks = _clauses(text)
+    clauses, begins = [text[begin:end] for begin, end in marks], [begin for begin, _ in marks]
+    times = [*map(_time, clauses)]
     named = [(m, bisect(begins, m.end - 1) - 1) for m in _days(text, anchor, day, yearly)]
     taken = {index for _, index in named}
     for index in sorted({*range(len(clauses))} - taken):

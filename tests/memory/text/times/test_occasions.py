@@ -269,9 +269,31 @@ Dentiste dans deux semaines à partir de demain = 2026-12-02
 今日から二週間後に歯医者 = 2026-12-01
 오늘부터 2주 후 치과 = 2026-12-01
 """
+MOVED = """\
+The gas inspection was rescheduled from 1 December to 9 December at 10 = 2026-12-09 10:00
+The dentist was moved from 3 to 8 December = 2026-12-08
+The dentist on 3 December was moved to 8 December at 10 = 2026-12-08 10:00
+The course was postponed from 3 December at 9 to 8 December at 10 = 2026-12-08 10:00
+Moved to 9 December from 1 December at 10: gas inspection = 2026-12-09 10:00
+Choir was moved from Monday to Wednesday at 19:00 = 2026-11-18 19:00
+Der Zahnarzt wurde vom 3.12. auf den 8.12. um 9 Uhr verschoben = 2026-12-08 09:00
+Der Termin am 3. Dezember wurde auf den 8. Dezember verlegt = 2026-12-08
+La cita se cambió del 3 de diciembre al 10 de diciembre = 2026-12-10
+Le rendez-vous du 3 décembre est reporté au 10 décembre = 2026-12-10
+Встреча перенесена с 3 декабря на 10 декабря = 2026-12-10
+تم تأجيل الموعد من 3 ديسمبر إلى 10 ديسمبر = 2026-12-10
+बैठक 3 दिसंबर से 10 दिसंबर को टाल दी गई = 2026-12-10
+会议从12月3日改到12月10日 = 2026-12-10
+会議は12月3日から12月10日に変更された = 2026-12-10
+회의가 12월 3일에서 12월 10일로 변경됐다 = 2026-12-10
+Il concerto è spostato dal 2026-12-03 al 2026-12-10 = 2026-12-10
+Mia comes on 3 December and the dentist was moved to 8 December = 2026-12-03, 2026-12-08
+The fair moved to Graz, open from 3 to 9 December = 2026-12-03/2026-12-09
+In der Nacht vom 3.12. auf den 4.12. wird gewartet = 2026-12-03, 2026-12-04
+"""
 
 
-@pytest.mark.parametrize("line", OFF.splitlines())
+@pytest.mark.parametrize("line", [*OFF.splitlines(), *MOVED.splitlines()])
 def test_words_that_belong_together_name_one_day(line: str) -> None:
     fact, days = line.split(" = ")
     found = [
