@@ -291,9 +291,24 @@ Mia comes on 3 December and the dentist was moved to 8 December = 2026-12-03, 20
 The fair moved to Graz, open from 3 to 9 December = 2026-12-03/2026-12-09
 In der Nacht vom 3.12. auf den 4.12. wird gewartet = 2026-12-03, 2026-12-04
 """
+DOTTED = """\
+The exhibition opens 14.12. in Köln = 2026-12-14
+Konzert 12.12. im Gewandhaus = 2026-12-12
+Konzert 12. 12. mit Bo = 2026-12-12
+12.12. 20h Konzert = 2026-12-12 20:00
+Konzert 12.12. 20 h im Gewandhaus = 2026-12-12 20:00
+Konzert 12.12. 20h30 im Gewandhaus = 2026-12-12 20:30
+Konzert 12.13. im Gewandhaus = none
+Version 4.12. ist da = none
+Version 4.12. in Arbeit = none
+Kapitel 3.2. lesen = none
+The ticket costs 12.12. = none
+It costs 12.12. In total I paid more = none
+IP 10.12.3.4 = none
+"""
 
 
-@pytest.mark.parametrize("line", [*OFF.splitlines(), *MOVED.splitlines()])
+@pytest.mark.parametrize("line", [*OFF.splitlines(), *MOVED.splitlines(), *DOTTED.splitlines()])
 def test_words_that_belong_together_name_one_day(line: str) -> None:
     fact, days = line.split(" = ")
     found = [
