@@ -32,6 +32,7 @@ from assistant.workspace.folder import Anchor, Workspace
 
 ATTEMPTS = 100
 """How often a write is repeated because an editor saved the file in between."""
+CHANGING = "the memory files keep changing", "Close the program that writes them and try again"
 _T = TypeVar("_T")
 
 
@@ -90,9 +91,7 @@ class Commits:
             result = plan(draft)
             if not draft.writes or self._commit(draft):
                 return result
-        raise LedgerError(
-            "the memory files keep changing", "Close the program that writes them and try again"
-        )
+        raise LedgerError(*CHANGING)
 
     def replace(
         self, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
@@ -162,9 +161,20 @@ class Commits:
     # Leftovers of a killed writer
 
     def _settle(self) -> None:
-        """Settle every unacknowledged write, with the lock acquired. Raises StorageError."""
+        """Settle every unacknowledged write, with the lock acquired. Raises StorageError, and
+        LedgerError if the files keep changing."""
         pending = self.journal.pending()
-        draft = Draft(self.workspace)
+        for _ in range(ATTEMPTS):
+            draft = Draft(self.workspace)
+            done = self._completed(draft, pending)
+            if draft.save():
+                void = [write.id for write in pending if write not in done]
+                self.journal.settle([write.id for write in done], void)
+                return
+        raise LedgerError(*CHANGING)
+
+    def _completed(self, draft: Draft, pending: Sequence[Write]) -> list[Write]:
+        """Return the writes that are done by what the files show; their other edits are drafted."""
         is_made = {}
         for source in {edit.source for write in pending for edit in write.edits}:
             edits = [edit for write in pending for edit in write.edits if edit.source == source]
@@ -174,9 +184,7 @@ class Commits:
         done = [write for write in pending if any(is_made[edit.source] for edit in write.edits)]
         for edit in (edit for write in done for edit in write.edits if not is_made[edit.source]):
             self._make(draft, edit)
-        draft.save()
-        void = [write.id for write in pending if write not in done]
-        self.journal.settle([write.id for write in done], void)
+        return done
 
     def _complete_overwrite(self, path: Path, edits: Sequence[Edit]) -> None:
         """Complete a file that a killed writer was overwriting, if it is a mix of old and new."""

@@ -1,15 +1,19 @@
 """A write that was begun by a process that died."""
 
+from pathlib import Path
+
 import pytest
 
 from assistant.disk import storage
+from assistant.disk.storage import Disk
 from assistant.memory.base import Fact, Origin
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.journal import Edit, Journal, Write
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
-from tests.memory.writing.saves import TODAY, memory, temporary
+from tests.memory.writing.saves import TODAY, memory, save, temporary
+from tests.support.faults import using
 
 
 @pytest.mark.parametrize("landed", [True, False])
@@ -85,8 +89,22 @@ def test_a_write_over_several_new_files_that_broke_off_is_completed(workspace: W
     assert not later.journal.pending()
 
 
+class _SavedJustBefore(Disk):
+    """An editor adds a line to a file just before it is replaced for the first time."""
+
+    def __init__(self) -> None:
+        self.line = "- typed\n"
+
+    def exchange(self, source: Path, target: Path) -> bool:
+        if self.line:
+            save(target, target.read_text() + self.line, "rename")
+            self.line = ""
+        return super().exchange(source, target)
+
+
+@pytest.mark.parametrize("saved", [False, True])
 def test_all_edits_of_the_file_that_a_dead_writer_did_not_reach_are_made(
-    workspace: Workspace,
+    workspace: Workspace, saved: bool
 ) -> None:
     people = workspace.root / "memory/people.md"
     people.parent.mkdir()
@@ -102,5 +120,7 @@ def test_all_edits_of_the_file_that_a_dead_writer_did_not_reach_are_made(
     begun = workspace.journal.read_text().splitlines(keepends=True)[:-1]
     workspace.journal.write_text("".join(begun))  # it was not acknowledged
     people.write_text(before)
-    ledger.remember([Fact("Has a dog")])
-    assert people.read_text() == after and after.count("superseded") == 2
+    with using(_SavedJustBefore() if saved else Disk()):
+        ledger.remember([Fact("Has a dog")])
+    assert people.read_text() == after + "- typed\n" * saved
+    assert after.count("superseded") == 2
