@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import tomlkit
 import typer
-from tomlkit.items import AoT
+from tomlkit.items import AoT, Array
 
 from assistant import config
 from assistant.cli.help import did_you_mean
@@ -210,9 +210,8 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
     path, file = path_of(key), config.config_file()
     rest = config.read_file(file)  # raises with the line of a syntax error
     _remove(rest, path)
-    before = file.read_text("utf-8") if file.exists() else ""
-    mark = before[: before.startswith(config.BYTE_ORDER_MARK)]
-    document = tomlkit.parse(before.removeprefix(mark))
+    before = file.read_bytes().decode() if file.exists() else ""
+    document = tomlkit.parse(before.removeprefix(config.BYTE_ORDER_MARK))
     unset = not values or (list(values) == [""] and key not in EMPTY)
     if unset:
         _remove(document, path)
@@ -226,12 +225,19 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
             cure = f"`assistant config unset {settings.shown_key(path[:-1])}` removes all of it"
         raise UsageError(error.message, cure) from error
     if unset:
-        return mark + tomlkit.dumps(document), None, []
+        return _dumped(document, before), None, []
     typed = valid.model_dump(mode="json", exclude_none=True)
     value = value_at(typed, path)
     _put(document, path, value)
     doubts = _warnings(typed, path)
-    return mark + tomlkit.dumps(document), value_at(_without_secrets(typed), path), doubts
+    return _dumped(document, before), value_at(_without_secrets(typed), path), doubts
+
+
+def _dumped(document: Any, before: str) -> str:
+    """Return the text of a file that was `before`, with its byte-order mark and line endings."""
+    mark = before[: before.startswith(config.BYTE_ORDER_MARK)]
+    text = tomlkit.dumps(document)
+    return mark + (re.sub("\r?\n", "\r\n", text) if "\r\n" in before else text)
 
 
 def _warnings(values: Any, path: Keys) -> list[str]:
@@ -256,7 +262,7 @@ def _put(document: Any, path: Keys, value: Any) -> None:
             table = table.setdefault(key, tomlkit.table())
             if not isinstance(table, dict):  # validation reports its line
                 return
-        table[path[-1]] = value
+        _assign(table, str(path[-1]), value)
         return
     if len(path) == 1 or not isinstance(document.get(section), AoT):
         tables = value if len(path) == 1 else document.get(section, [])
@@ -279,7 +285,19 @@ def _put(document: Any, path: Keys, value: Any) -> None:
         tables.append(tomlkit.table())
     if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:
         tables[number]["name"] = re.sub(r"[^A-Za-z0-9]+", "-", str(value)).strip("-").split("-")[-1]
-    tables[number][str(path[2])] = value
+    _assign(tables[number], str(path[2]), value)
+
+
+def _assign(table: Any, key: str, value: Any) -> None:
+    """Set a value; of a list change only the items that differ, so that its comments stay."""
+    existing = table.get(key)
+    if isinstance(existing, Array) and isinstance(value, list):
+        for item in [item for item in existing if item not in value]:
+            existing.remove(item)
+        for item in [item for item in value if item not in existing]:
+            existing.append(item)
+    if existing != value:
+        table[key] = value
 
 
 def _remove(document: Any, path: Keys) -> None:

@@ -85,6 +85,17 @@ def test_comments_stay_and_values_have_their_types(file: Path) -> None:
     assert file.read_text() == THEIRS
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_is_said_of_an_item_of_a_list_stays_with_it(file: Path, end: str) -> None:
+    before = ["[policy]", "deny = [", '  "shell:rm *",  # a thesis', '  "*:~/x",  # private', "]", ""]
+    file.write_bytes(end.join(before).encode())
+    after = [before[0], before[1], before[3], '  "shell:dd *",', *before[4:]]
+    assert changed("policy.deny", ["*:~/x", "shell:dd *"])[0] == end.join(after)
+    assert changed("memory.k", ["3"])[0] == end.join([*before, "[memory]", "k = 3", ""])
+    turned = changed("policy.deny", ["*:~/x", "shell:rm *"])[1]
+    assert turned == ["*:~/x", "shell:rm *"]
+
+
 def test_profiles_come_one_after_the_other(file: Path) -> None:
     file.write_text(changed("profiles.1.name", ["openai/a"])[0])
     file.write_text(changed("profiles.2.name", ["openai/b"])[0])
