@@ -4,6 +4,7 @@ A document can be crafted to take forever, so a separate process, which runs thi
 on processor time, reads it. The first line of its output is the title.
 """
 
+import codecs
 import io
 import posixpath
 import re
@@ -118,7 +119,10 @@ def read(data: bytes, kind: str, charset: str, url: str) -> tuple[str, str]:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """Decode as declared, as UTF-8, or else as Windows-1252, which `latin-1` means in practice."""
+    """Decode as a byte-order mark says, as declared, as UTF-8, or else as Windows-1252, which
+    `latin-1` means in practice."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        charset = "utf-16"
     if charset.lower() in ("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"):
         charset = "cp1252"
     for encoding in (charset or "utf-8-sig", "utf-8-sig"):

@@ -1,7 +1,7 @@
 """Imports another program's conversation as a session, from that program's transcript.
 
 Most programs write a line per message, Codex a line per event, and Gemini CLI a further line for a
-change to a message. Only the messages of the user and the model are imported: no tool output, and
+change to a message; its older versions write one document. Only the messages of the user and the model are imported: no tool output, and
 no text that the program inserted.
 """
 
@@ -40,14 +40,19 @@ def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects in JSON lines; other lines are skipped."""
-    for line in data.splitlines():
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value
+    """Yield the objects in JSON lines, or in the `messages` of one document; the rest is skipped."""
+    document = _json(data)
+    messages = document.get("messages") if isinstance(document, dict) else None
+    values = messages if isinstance(messages, list) else map(_json, data.splitlines())
+    yield from (value for value in values if isinstance(value, dict))
+
+
+def _json(data: bytes) -> object:
+    """Return the JSON value in this text; None if it is not JSON."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _message(line: Mapping[str, Any]) -> Message | None:

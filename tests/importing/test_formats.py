@@ -167,6 +167,7 @@ def test_of_claude_conversations_trees_memories_and_projects(tmp_path: Path) -> 
             },
             ["Has a cat", "Bought oars"],
         ),
+        ("OpenClaw", {"openclaw.json": "{}", "workspace/MEMORY.md": "- Sails\n"}, ["Sails"]),
         (
             "memsearch",
             {
@@ -195,11 +196,17 @@ def test_what_other_programs_noted_is_facts(
     items = list(export.items())
     assert export.kind == kind
     assert facts(items) == told
-    if kind == "OpenClaw":
+    if any(name.endswith(".jsonl") for name in files):
         assert [said(each) for each in items if isinstance(each, ExportedConversation)] == [
             ["Ahoy"]
         ]
         assert any(isinstance(each, Problem) for each in items)
+
+
+def test_a_folder_of_openclaw_is_told_by_its_path(tmp_path: Path) -> None:
+    there = folder(tmp_path / ".openclaw/workspace", {"MEMORY.md": "- Sails\n", "USER.md": "- Kai"})
+    export = Export(Package(there))
+    assert (export.kind, facts(export.items())) == ("OpenClaw", ["Sails", "Kai"])
 
 
 def test_a_text_is_a_note_by_itself_or_in_a_folder(tmp_path: Path) -> None:

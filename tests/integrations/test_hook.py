@@ -122,6 +122,13 @@ def test_only_what_the_two_said_is_taken(lines: Sequence[dict[str, Any]]) -> Non
         assert found[0].time.endswith("+00:00")
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_conversation_in_one_document_is_read(indent: int | None) -> None:
+    document = {"sessionId": "x", "startTime": "2026-11-20T10:00:00Z", "messages": GEMINI[2:]}
+    found = messages_in(json_objects(json.dumps(document, indent=indent).encode()))
+    assert [each.text for each in found] == ["When is it?", "At noon."]
+
+
 def test_what_codex_gave_its_model_is_not_what_the_user_said() -> None:
     assert not messages_in([line for line in CODEX if line["type"] != "event_msg"])
 

@@ -72,6 +72,7 @@ KINDS = {
         page("<p>Käse “5 €”".encode("cp1252"), "text/html; charset=iso-8859-1"),
         "[URL] Käse “5 €”",
     ),
+    "utf-16": (page("<html><p>Käse".encode("utf-16"), "text/html; charset=utf-8"), "[URL] Käse"),
     "its own charset": (
         page("<meta charset=windows-1251><p>Прилив".encode("cp1251"), "text/html"),
         "[URL] Прилив",
