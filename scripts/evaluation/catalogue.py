@@ -102,6 +102,13 @@ def _documents(project: str) -> Plan:
     return Plan("documents", suite, (suite,), (probes.within(500, 1000), probes.ranked()))
 
 
+def _kind(name: str) -> Plan:
+    """Return the plan of one kind of notes, among a thousand other facts; all are reported
+    together."""
+    asked = (probes.turn(), probes.within(450, 1000), probes.ranked())
+    return Plan("kinds of notes, 1,000", f"kinds/{name}", (f"kinds/{name}", FILLER), asked)
+
+
 PLANS = (
     Plan("facts", "facts", FACTS, (probes.turn(), probes.ranked())),
     Plan("typos", "typos", FACTS, (probes.ranked(),)),
@@ -118,5 +125,6 @@ PLANS = (
     *_marks(),
     Plan("small talk", "smalltalk", ("life", FILLER), (probes.disturbed(),)),
     Plan("languages", "languages", ("languages", FILLER), (probes.turn(), probes.ranked())),
+    *map(_kind, ("contacts", "diary", "household", "project", "study")),
     *map(_documents, ("alertmanager", "click", "httpx", "mkdocs", "restic", "ripgrep")),
 )

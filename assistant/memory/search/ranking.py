@@ -202,7 +202,7 @@ class View:
         """Return all signals of these positions; `columns` are those already computed."""
         dense, turn = columns["dense"], self.layout.turn[positions]
         columns["heading"] = self._heading(vector, positions, dense) * ~turn
-        columns["around"] = self._around(vector, positions, dense) * ~turn
+        columns["around"] = self._around(vector, positions) * ~turn
         if question.periods or turn.any():
             traits = self._traits_of(positions)
             relevance = np.float32(1) if question.of_a_time else np.maximum(dense, 0)
@@ -220,9 +220,13 @@ class View:
         cosines = np.array([cosine.get(number, np.nan) for number in sections], dtype=np.float32)
         return np.where(np.isnan(cosines), UNTITLED * dense, cosines)
 
-    def _around(self, vector: Column, positions: Rows, dense: Column) -> Column:
+    def _around(self, vector: Column, positions: Rows) -> Column:
         """Return how far the mean cosine of the chunks just before and after each of these
-        positions exceeds its own; 0 outside of running text, and without neighbours."""
+        positions exceeds the average of that; 0 outside of running text, and without neighbours.
+
+        It is not compared with the chunk's own cosine: an entry of a log, which is nearer to the
+        question than the entries around it, would fall behind the items of a list.
+        """
         layout = self.layout
         beside = np.clip(np.stack([positions - 1, positions + 1]), 0, len(layout) - 1)
         is_near = (beside != positions) & (layout.section[beside] == layout.section[positions])
@@ -231,7 +235,9 @@ class View:
         cosines = np.zeros(beside.shape, dtype=np.float32)
         cosines[is_near] = self._catalog.vectors.cosines(layout.vector[near], vector)[place]
         count = is_near.sum(axis=0)
-        return np.where(count, cosines.sum(axis=0) / np.maximum(count, 1) - dense, 0)
+        means = cosines.sum(axis=0) / np.maximum(count, 1)
+        average = means.sum() / max((count > 0).sum(), 1)
+        return np.where(count > 0, means - average, 0)
 
     def _traits_of(self, positions: Rows) -> list[tuple[frozenset[str], tuple[Period, ...]]]:
         """Return the speaker and the periods at each of these positions."""
