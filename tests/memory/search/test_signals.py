@@ -106,7 +106,7 @@ Oil the lamp weekly.
 
 Ann: the lamp needs oil.
 """
-FADES, BOOTS, SOCKS, DIARY = 0, 3, 5, 8
+SOCKS, DIARY = 5, 8
 
 
 def test_running_text_is_scored_by_what_stands_around_it(workspace: Workspace) -> None:
@@ -123,7 +123,8 @@ def test_running_text_is_scored_by_what_stands_around_it(workspace: Workspace) -
         question = read("lamp oil", catalog, date(2026, 11, 21))
         matrix = view.matrix(question, vector, everywhere, dense=dense)
     around = matrix[:, ranking.SIGNALS.index("around")]
-    assert around[FADES] == pytest.approx(dense[1] - dense[0])
-    assert around[BOOTS] == pytest.approx((dense[2] + dense[4]) / 2 - dense[BOOTS])
+    one = [dense[1], *((dense[n - 1] + dense[n + 1]) / 2 for n in range(1, SOCKS - 1)), dense[3]]
+    assert around[:SOCKS] == pytest.approx(np.array(one) - np.mean(one), abs=1e-6)
+    assert around[:SOCKS].sum() == pytest.approx(0, abs=1e-6), "it puts none behind the items"
     assert not around[SOCKS:DIARY].any()
     assert around[DIARY] == 0
