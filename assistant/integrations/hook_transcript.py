@@ -1,8 +1,8 @@
 """Imports another program's conversation as a session, from that program's transcript.
 
 Most programs write a line per message, Codex a line per event, and Gemini CLI a further line for a
-change to a message; its older versions write one document. Only the messages of the user and the model are imported: no tool output, and
-no text that the program inserted.
+change to a message; its older versions write one document. Only the messages of the user and the
+model are imported: no tool output, and no text that the program inserted.
 """
 
 import json
@@ -40,7 +40,7 @@ def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects in JSON lines, or in the `messages` of one document; the rest is skipped."""
+    """Yield the objects in JSON lines, or in the `messages` of one document; skip the rest."""
     document = _json(data)
     messages = document.get("messages") if isinstance(document, dict) else None
     values = messages if isinstance(messages, list) else map(_json, data.splitlines())

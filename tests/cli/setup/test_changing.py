@@ -87,9 +87,10 @@ def test_comments_stay_and_values_have_their_types(file: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_what_is_said_of_an_item_of_a_list_stays_with_it(file: Path, end: str) -> None:
-    before = ["[policy]", "deny = [", '  "shell:rm *",  # a thesis', '  "*:~/x",  # private', "]", ""]
+    items = ['  "shell:rm *",  # a thesis', '  "*:~/x",  # private']
+    before = ["[policy]", "deny = [", *items, "]", ""]
     file.write_bytes(end.join(before).encode())
-    after = [before[0], before[1], before[3], '  "shell:dd *",', *before[4:]]
+    after = ["[policy]", "deny = [", items[1], '  "shell:dd *",', "]", ""]
     assert changed("policy.deny", ["*:~/x", "shell:dd *"])[0] == end.join(after)
     assert changed("memory.k", ["3"])[0] == end.join([*before, "[memory]", "k = 3", ""])
     turned = changed("policy.deny", ["*:~/x", "shell:rm *"])[1]
