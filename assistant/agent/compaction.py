@@ -144,6 +144,7 @@ def by_lines(earlier: str, turns: Sequence[Turn], tokens: int) -> tuple[str, str
     out. Also return what is missing, to tell the owner. The lines may take half of `tokens` in
     addition to the earlier summary.
     """
+    earlier = bounded(earlier, tokens)
     room = max(tokens - estimate_tokens(earlier), tokens // 2)
     whole = [line_of(turn) for turn in turns]
     requests = ([_request(turn, most) for turn in turns] for most in (LINE_LIMIT, SHORT_LINE_LIMIT))

@@ -27,6 +27,14 @@ ASKED = re.compile(
     r"\s*(?P<fact>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+STATING = re.compile(
+    r"[:：]|\bda(?:ss|ß)\b"
+    r"|\b(?:that|que|che|dat) "
+    r"(?:(?:i|my|we|our|he|his|she|her|it|they|their|the|there)\b|\d|(?-i:[A-Z]))",
+    re.IGNORECASE,
+)
+"""What shows that a question gives a fact, unlike "can you remember that restaurant?\""""
+THANKS = re.compile(r"\s*[?？]+(?:\s+\w+[.!]*)?$")
 REMEMBER = re.compile(
     r"\s*(?:(?:please,?\s+)?(?:remember|don['’]t forget)|please,?\s+note)\s+(?P<fact>\S.*)",
     re.IGNORECASE | re.DOTALL,
@@ -134,14 +142,16 @@ def fact_to_remember(text: str) -> str:
 
     Another question ("Remember our trip?") contains none; "remember to …" keeps its verb.
     """
-    asked = ASKED.fullmatch(text)
-    if asked and asked["request"]:
-        return re.split("[?？]", asked["fact"])[0].strip()
-    match = asked or REMEMBER.fullmatch(text)
+    if asked := ASKED.fullmatch(text):
+        fact = str(asked["fact"]).strip()
+        if not asked["request"]:
+            return fact
+        return THANKS.sub("", fact) if STATING.search(text) else ""
+    match = REMEMBER.fullmatch(text)
     fact = str(match["fact"]).strip() if match else ""
     if fact.endswith(("?", "？")):
         return ""
-    return f"Remember {fact}" if fact.lower().startswith("to ") and not asked else fact
+    return f"Remember {fact}" if fact.lower().startswith("to ") else fact
 
 
 def quotes(prompt: str) -> list[Quote]:

@@ -18,7 +18,15 @@ from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.messages import Message, Picture
 from assistant.session.entries import AttachmentEntry, TitleEntry
-from assistant.session.transcript import SUFFIX, Transcript, borrow, find, locked, subtask_ids
+from assistant.session.transcript import (
+    READING,
+    SUFFIX,
+    Transcript,
+    borrow,
+    find,
+    locked,
+    subtask_ids,
+)
 from assistant.workspace.folder import PICTURES, PROMPTS
 
 
@@ -42,6 +50,7 @@ def delete(directory: Path, name: str) -> str:
         for id_ in (*subtask_ids(directory, session), session):
             (directory / f"{id_}{SUFFIX}").unlink()
             (directory / f"{id_}.lock").unlink(missing_ok=True)
+            (directory / f"{id_}{READING}").unlink(missing_ok=True)
             (directory / f"{id_}{PROMPTS}").unlink(missing_ok=True)
             if (pictures := directory / f"{id_}{PICTURES}").exists():
                 shutil.rmtree(pictures)

@@ -28,6 +28,8 @@ E = TypeVar("E", bound=Entry)
 SUFFIX = ".jsonl"
 READING = ".reading.lock"
 """The suffix of the lock of the process that reads a session for facts."""
+READER_SECONDS = 5.0
+"""The maximum wait for another process that reads it: a chat that compacts stands still."""
 SUBTASK = "."
 """Separates the id of a session from the number of its subtask."""
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -112,7 +114,9 @@ class Transcript:
     def reading(self) -> AbstractContextManager[object]:
         """Return a lock that keeps other processes from reading the session for facts. Raises
         LockHeld."""
-        return nullcontext() if self.path is None else locking.lock(self.path.with_suffix(READING))
+        if self.path is None:
+            return nullcontext()
+        return locking.lock(self.path.with_suffix(READING), READER_SECONDS)
 
     def settle(self, reason: str) -> None:
         """End an unfinished turn for this `reason`; its open calls get results."""

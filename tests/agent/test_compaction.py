@@ -115,7 +115,8 @@ def test_of_many_turns_the_owners_words_are_kept_before_the_replies() -> None:
     assert 0 < left < 50 and cut.endswith(f"; the oldest {left} of 100 are left out")
     assert kept.startswith(f"before\n{LEFT_OUT}\n- The owner: ")
     kept, cut = by_lines("before " * 1_000, [long] * 30, 1_500)
-    assert kept.startswith("before before") and kept.count("- The owner: ") == 30
+    assert kept.startswith(f"{LEFT_OUT}\n") and kept.count("- The owner: ") == 30
+    assert len(kept) <= 1.5 * 6_000
 
 
 def test_a_summary_keeps_its_end_within_its_tokens() -> None:

@@ -480,19 +480,20 @@ def _insertion_of(
 ) -> tuple[str, Splice]:
     """Return the heading of a fact and the edit of MEMORY.md that adds it: under the heading it is
     for, or that of the fact it replaces; else that of its day, in the same project."""
+    of_old = project.names(title for one in old for title in one.heading)
+    projects = project.names(fact.headings) or of_old
+    is_elsewhere = bool(projects) and not project.names([fact.under or ""])
     if fact.under is not None:
         existing = headings(text)
         names = {path.rpartition(PATH)[2]: path for path in reversed(existing)}
         named = {name.casefold(): existing[path] for name, path in names.items()}
         named |= {path.casefold(): heading for path, heading in existing.items()} | existing
-        paths = [fact.under, fact.under.casefold()]
+        paths = [] if is_elsewhere else [fact.under, fact.under.casefold()]
         paths += [innermost(passage.heading, existing) for passage in old]
         if path := next((path for path in paths if path in named), None):
             below = named[path]
             return below.line, insertion_below(text, below, annotations.dated(item, day))
-    section, projects = fact.section, project.names(title for one in old for title in one.heading)
-    if projects and not project.names(fact.headings):
-        section = f"Project: {projects[-1]}"
+    section = f"Project: {projects[-1]}" if projects else fact.section
     line = f"## {dated(section, day)}"
     return line, insertion(text, line, item)
 

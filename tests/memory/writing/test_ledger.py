@@ -709,11 +709,12 @@ def test_a_line_of_another_project_hides_no_loss(
     assert memory(workspace).partition(SHOP)[2].count(text) == 1
 
 
-@pytest.mark.parametrize("under", [None, "", "Remembered"])
+@pytest.mark.parametrize("under", [None, "", "Remembered", "Work"])
 @pytest.mark.parametrize("section", ["Remembered", "Auto-captured", BLOG])
 def test_what_replaces_a_fact_of_a_project_is_of_it_too(
     workspace: Workspace, ledger: AddressedLedger, section: str, under: str | None
 ) -> None:
+    write(workspace, memory(workspace) + "\n## Work\n\n- Typed\n")
     (old,) = ledger.remember([Fact("Deploys happen on Fridays", SHOP)])
     new = Fact("Deploys happen on Mondays", section, f"MEMORY.md:{old.line}", under=under)
     (written,) = ledger.remember([new])
