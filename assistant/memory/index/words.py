@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -75,7 +75,8 @@ class InvertedIndex:
     ) -> list[Term]:
         """Return the distinct words of a text, in order, and those of the `variants` that occur in
         the index. In texts of each language that the index contains, a word is looked up by its
-        stem in that language.
+        stem in that language; in English ones, which include those whose language is unclear, also
+        by its stem in the query's.
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
@@ -90,7 +91,7 @@ class InvertedIndex:
             looked_up = {**dict(islice(words_of_query.items(), MAX_QUERY_TERMS)), **others}
             frequency = _frequencies(db, "postings", list(chain(looked_up, *looked_up.values())))
         terms = [
-            Term(word, sum(frequency.get(each, 0) for each in (word, *elsewhere)), elsewhere)
+            Term(word, _number_of_texts((word, *elsewhere), frequency), elsewhere)
             for word, elsewhere in looked_up.items()
         ]
         return [term for term in terms if term.document_frequency or term.text not in others]
@@ -99,15 +100,16 @@ class InvertedIndex:
         self, texts: Sequence[str], languages: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
         """Return the distinct words of a text, given as stemmed in each of these languages, as they
-        are indexed: those of the first language, each with those of the others."""
+        are indexed: those of the first language, each with the others by which it is looked up."""
+        own, *_ = split = self._tokenizer.words(texts)
         first, *others = (
             [_indexed(word, language) for word in words]
-            for words, language in zip(self._tokenizer.words(texts), languages, strict=True)
+            for words, language in zip([*split, own], [*languages, "english"], strict=True)
         )
         aligned = (words for words in others if len(words) == len(first))
         indexed: dict[str, tuple[str, ...]] = {}
         for word, *elsewhere in zip(first, *aligned, strict=True):
-            indexed.setdefault(word, tuple(elsewhere))
+            indexed.setdefault(word, tuple(dict.fromkeys((word, *elsewhere)))[1:])
         return indexed
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
@@ -246,8 +248,18 @@ def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> di
     return {term: size // _POSTING.itemsize for term, size in rows}
 
 
+def _number_of_texts(words: Sequence[str], frequency: Mapping[str, int]) -> int:
+    """Return the number of texts that contain one of these words: in each language, the number for
+    its most frequent one, since a text may contain several."""
+    by_language: dict[str, int] = {}
+    for word in words:
+        language = word.rpartition(" ")[0]
+        by_language[language] = max(by_language.get(language, 0), frequency.get(word, 0))
+    return sum(by_language.values())
+
+
 def _read(db: sqlite3.Connection, table: str, words: Sequence[str]) -> Postings:
-    """Return the postings of words that no row has several of."""
+    """Return the postings of several words as those of one."""
     query = f"SELECT block, found FROM {table} WHERE term IN (SELECT value FROM json_each(?))"
     rows = db.execute(query, (json.dumps(words),)).fetchall()
     postings = np.frombuffer(b"".join(packed for _, packed in rows), _POSTING)
@@ -255,7 +267,9 @@ def _read(db: sqlite3.Connection, table: str, words: Sequence[str]) -> Postings:
     begin = np.repeat(np.array([block * BLOCK for block, _ in rows], np.int64), sizes)
     numbers, counts = begin + (postings >> _COUNT_BITS), (postings & _COUNTS).astype(np.int32)
     order = np.argsort(numbers, kind="stable")
-    return numbers[order], counts[order]
+    numbers, counts = numbers[order], counts[order]
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return numbers[first], np.add.reduceat(counts, first, dtype=np.int32)
 
 
 def _indexed(word: str, language: str) -> str:

@@ -391,3 +391,30 @@ def test_a_name_is_found_whatever_the_languages_of_text_and_question(
         assert counts.tolist() == [1] and term.document_frequency == 1
         (sections, _) = catalog.words.in_headings([term])[term.text]
         assert len(sections) == (name == "Lübben")
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("Impfung: Tetanus", "Wann sind meine Impfungen?"),
+        ("Rechnung Telekom 49 Euro", "Welche Rechnungen sind offen?"),
+        ("Alergia: penicilina", "¿Qué alergias tengo?"),
+        ("Vacuna: gripe", "¿Cuáles son mis vacunas?"),
+        ("Llave: Bo", "¿Dónde están mis llaves?"),
+        ("Ключ: Bo", "Где мои ключи?"),
+    ],
+)
+@pytest.mark.parametrize("others", [(), ("Ich wohne am See", "Vivo con mi perro", "the lawn")])
+def test_a_fact_whose_language_is_unclear_is_found_by_a_question_in_its_language(
+    catalog: Catalog, fact: str, question: str, others: tuple[str, ...]
+) -> None:
+    put(catalog, facts(*others, fact))
+    assert fact in found(catalog, question)
+
+
+def test_a_text_with_several_stems_of_a_word_counts_once(catalog: Catalog) -> None:
+    put(catalog, facts("Impfung Tetanus, Impfungen Bo"))
+    (term,) = catalog.words.terms("Impfungen", "german")
+    (rows, counts) = catalog.words.in_chunks([term])[term.text]
+    assert counts.tolist() == [2] and rows.tolist() == sorted(set(rows.tolist()))
+    assert term.document_frequency == 1
