@@ -105,10 +105,9 @@ class Words:
 
     def used_in(self, text: str) -> set[str]:
         """Return the words of the facts that a text has, in any form."""
-        lines = text.split("\n")
-        return set().union(
-            *chain.from_iterable(_words_by_line(words, lines).values() for words in self._telling)
-        )
+        tokens = set().union(*(_tokens(line, _searched(line)) for line in text.split("\n")))
+        words = set(chain.from_iterable(self._telling))
+        return {word for word in words if any(_is_form(word, token) for token in tokens)}
 
     def traces(self, text: str, common: Container[str]) -> Iterator[tuple[str, ...]]:
         """Yield the words of facts that a text has without stating them, if they identify the fact:
@@ -144,12 +143,17 @@ def _words_by_line(words: Sequence[str], lines: Sequence[str]) -> dict[int, set[
     for number, line in enumerate(lines):
         searched = _searched(line)
         if any(word[:BEGINNING] in searched for word in words):
-            text = f"{searched} {_bare(plain(line))}" if _MARKUP.search(line) else searched
-            tokens = set(_WORD.findall(text))
+            tokens = _tokens(line, searched)
             has = {word for word in words if any(_is_form(word, token) for token in tokens)}
             if has:
                 by_line[number] = has
     return by_line
+
+
+def _tokens(line: str, searched: str) -> set[str]:
+    """Return the words of a line, given as searched, and of its text without markup."""
+    text = f"{searched} {_bare(plain(line))}" if _MARKUP.search(line) else searched
+    return set(_WORD.findall(text))
 
 
 def _nearby(

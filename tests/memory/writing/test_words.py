@@ -6,6 +6,7 @@ import pytest
 
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest
+from assistant.memory.writing import words as module
 from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.words import Words
 from assistant.messages import FORGOTTEN
@@ -169,3 +170,23 @@ def test_a_message_that_hints_at_the_fact_says_by_which_words(
     fact = "Nachbarin Zwetschke bewahrt den Schuppenschlüssel seit 2019 auf, Code 4471"
     hints = list(Words([fact]).traces(message, common={"nachbarin", "code"}))
     assert hints == ([left] if left else [])
+
+
+def test_the_words_that_a_text_has_are_found_in_any_form_and_line() -> None:
+    words = Words(["The secret garden is behind the school", "Eve feeds zebras in Oslo"])
+    text = "- A *gar*den <!-- 2026-11-21 -->\n\n- the Sécret\n- ZEBRA"
+    assert words.used_in(text) == {"garden", "secret", "zebras"}
+
+
+def test_each_line_is_read_once_however_many_the_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def plain_text(line: str) -> str:
+        read.append(line)
+        return line
+
+    monkeypatch.setattr(module, "plain", plain_text)
+    words = Words([f"The garden has {number} roses" for number in range(9)])
+    read.clear()
+    words.used_in("- *garden*\n- *roses*")
+    assert read == ["- *garden*", "- *roses*"]
