@@ -53,13 +53,8 @@ def mentions(text: str, anchor: str | None) -> tuple[str, ...]:
 
 def mentioned(text: str, anchor: str | None) -> list[Mention]:
     """Return the dates that a text mentions, as in `mentions`, with their positions."""
-    return [mention for mention in found(text, anchor) if mention.period != IMPOSSIBLE]
-
-
-def found(text: str, anchor: str | None) -> list[Mention]:
-    """Return the dates that a text mentions, and `IMPOSSIBLE` for words that name no day."""
     day = date.fromisoformat(anchor) if anchor else None
-    matches = _found(text, DATED if day is None else ANY, day)
+    matches = _matches(text, DATED if day is None else ANY, day)
     sure = [mention for mention in matches if not mention.period.yearly or mention.period.is_day]
     return [replace(mention, period=_nearest(mention.period, day)) for mention in sure]
 
@@ -92,39 +87,23 @@ def day_of(text: str, today: date, *, last: bool = False) -> date:
 
 
 def _matches(text: str, level: int, anchor: date | None) -> list[Mention]:
-    """Return the matches of the rules, in text order, without impossible dates."""
-    matches = _found(text, level, anchor)
-    return [mention for mention in matches if mention.period != IMPOSSIBLE]
-
-
-def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
-    """Return the matches of the rules, in text order; each rule searches what earlier ones left.
-
-    A rule that takes a day that was found before is resolved relative to that day.
-    """
-    results: dict[int, Mention] = {}
+    """Return the matches of the rules, in text order; each rule searches what earlier ones left."""
+    results: list[Mention] = []
 
     def take(resolve: Resolve, match: re.Match[str]) -> str:
-        day = anchor or date.min
-        if "\0" in match[0]:
-            inner = next((results[at] for at in range(*match.span()) if at in results), None)
-            if inner is None or not inner.period.is_day:
-                return match[0]
-            day = _nearest(inner.period, anchor).start
         try:
-            period = resolve(match, day)
+            taken = resolve(match, anchor or date.min)
         except (ValueError, OverflowError):  # a 13th month, or before the calendar begins
-            period = None
-        if period is None:
+            taken = None
+        if taken is None:
             return match[0]
-        for at in range(*match.span()):
-            results.pop(at, None)
-        results[match.start()] = Mention(match.start(), match.end(), period)
+        if taken != IMPOSSIBLE:
+            results.append(Mention(match.start(), match.end(), taken))
         return "\0" * len(match[0])
 
     for pattern, resolve in languages.rules(text, level):
         text = pattern.sub(functools.partial(take, resolve), text)
-    return [results[start] for start in sorted(results)]
+    return sorted(results, key=lambda mention: mention.start)
 
 
 def _nearest(named: Period, anchor: date | None) -> Period:

@@ -93,7 +93,8 @@ class Language:
             "N": rf"(?P<n>\d{{1,3}}|{_longest_first(self.numbers)})",
             "T": f"(?:(?P<weekday>{weekdays})|(?P<unit>{units}))",
         }
-        form = form.replace("X", rf"(?:(?<!\0)\0+|{self.bare})")
+        near = (f"(?P<days{n}>{'|'.join(self.forms.get(f'{n} day', ()))})" for n in (0, 1))
+        form = form.replace("X", f"(?:{'|'.join(near)}|{self.bare})")
         pattern = _PLACEHOLDERS.sub(lambda match: placeholders.get(match[0], match[0]), form)
         return re.compile(f"{self.before}(?:{pattern}){self.after}", re.IGNORECASE)
 
@@ -222,6 +223,11 @@ def says(what: str, text: str) -> bool:
     return _saying(what).search(text) is not None
 
 
+def ends_of(what: str, text: str) -> set[int]:
+    """Return the positions at which the words end that `says` looks for."""
+    return {match.end() for match in _saying(what).finditer(text)}
+
+
 @functools.cache
 def _saying(what: str) -> re.Pattern[str]:
     words = (
@@ -340,20 +346,21 @@ def _past(language: Language, match: re.Match[str], anchor: date) -> Period | No
     return Period(anchor - timedelta(days=_count(language, match) * _UNIT_DAYS[unit]), anchor)
 
 
-def _off(language: Language, match: re.Match[str], anchor: date) -> Period:
-    """Return the day that is an amount of time off a weekday, or else off the anchor."""
-    groups = match.groupdict()
-    if groups.get("weekday"):
-        weekday = _position(language.weekdays, groups["weekday"]) - 1
+def _off(language: Language, match: re.Match[str], anchor: date) -> Period | None:
+    """Return the day that is an amount of time from today, tomorrow or a weekday."""
+    said = {group: words for group, words in match.groupdict().items() if words}
+    if "weekday" in said:
+        weekday = _position(language.weekdays, said["weekday"]) - 1
         anchor = weekday_near(weekday, 1, anchor).start
-    said = (_DAYS.fullmatch(group) for group, words in groups.items() if words)
-    if days := next(filter(None, said), None):
-        return days_from(anchor, int(days[1]))
-    unit = language.unit(groups["unit"])
-    day = later(anchor, _count(language, match) * (-1 if groups.get("back") else 1), unit)
-    differs = groups.get("same") and groups.get("weekday") and day.weekday() != anchor.weekday()
-    is_unknown = groups.get("some") or unit not in _UNIT_DAYS or differs
-    return IMPOSSIBLE if is_unknown else Period(day, day)
+    day = anchor + timedelta(days=sum(int(n[1]) for n in map(_DAYS.fullmatch, said) if n))
+    if "unit" in said:
+        unit = language.unit(said["unit"])
+        if unit not in _UNIT_DAYS:
+            return None
+        day = later(day, _count(language, match), unit)
+        if {"same", "weekday"} <= said.keys() and day.weekday() != anchor.weekday():
+            return None
+    return Period(day, day)
 
 
 def _shifted(

@@ -18,13 +18,11 @@ from assistant.memory.text.times.dates import (
     RE,
     Mention,
     ahead,
-    found,
     mentioned,
     numbered,
     spans,
     without,
 )
-from assistant.memory.text.times.languages import IMPOSSIBLE
 from assistant.memory.text.times.period import Period, later
 from assistant.memory.text.times.schedule import DAY, ORIGIN, Schedule, rhythm, zone_of
 from assistant.memory.text.times.tokens import clock, in_figures, in_part, zone_at
@@ -177,26 +175,25 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
 
 
 def _as_moved(text: str, anchor: str | None) -> str:
-    """Return the text, at the same length, with the words blanked out that say from when something
-    was moved: "the dentist was moved from 3 to 8 December", "the visit on Friday was moved to
-    Monday"."""
-    if not languages.says("moved", text):
+    """Return the text, at the same length, with the words blanked out that surely say from when
+    something was moved: "the dentist was moved from 3 to 8 December", "the visit on Friday was
+    moved to Monday"."""
+    if not (ends := languages.ends_of("moved", text)):
         return text
     named = [(mention.start, mention.end) for mention in mentioned(text, anchor)]
     named += [(start, end) for start, end, _ in languages.weekdays(text)]
     named += [(start, end) for start, end, _ in languages.monthdays(text)]
+    undated = text
+    for start, end in named:
+        undated = undated[:start] + "\0" * (end - start) + undated[end:]
     for begin, end in _clauses(text):
-        new = begin
-        for start, stop in sorted(named) if languages.says("moved", text[begin:end]) else ():
-            if not begin <= start < end:
-                continue
-            if link := RE["moved_to"].search(text, begin, start):
-                new = link.start()
-            elif RE["moved_to_behind"].match(text, stop):
-                new = start
-            elif new > begin and RE["moved_from"].search(text, begin, start):
-                text = text[:start] + " " * (stop - start) + text[stop:]
-        text = text[:begin] + " " * (new - begin) + text[new:]
+        if ends.isdisjoint(range(begin, end + 1)):
+            continue
+        direct = (m for m in RE["moved_to"].finditer(undated, begin, end) if m.start() in ends)
+        if link := next(direct, None) or RE["moved_onto"].search(undated, begin, end):
+            for start, stop in ((begin, link.start("to")), link.span("old")):
+                if start >= 0:
+                    text = text[:start] + " " * (stop - start) + text[stop:]
     return text
 
 
@@ -227,7 +224,7 @@ def _timed(
 
 
 def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list[Mention]:
-    dates = found(text, anchor)
+    dates = mentioned(text, anchor)
     numbers = [*numbered(text, day)] if day and not yearly else []
     named = [*spans(text, dates, numbers)]
     if day is not None:
@@ -242,8 +239,7 @@ def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list
             text, days = _in_week(text, week)
             named = [*(mention for mention in named if mention != week or not days), *days]
         named += ahead(text, day)
-    days = [mention for mention in named if mention.period != IMPOSSIBLE]
-    return [mention for mention in days if mention.period.end - mention.period.start < A_YEAR]
+    return [mention for mention in named if mention.period.end - mention.period.start < A_YEAR]
 
 
 def _is_week(period: Period) -> bool:
