@@ -6,7 +6,7 @@ that ends in NAME: a coding agent in another repository does not get them.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,28 +28,23 @@ _GIT = re.compile(r"(?:/\.git|/\.bare|\.git)?/?$")
 
 def addresses(directory: Path | None = None) -> tuple[str, ...]:
     """Return the addresses of the repository around a directory, by default the working directory;
-    none if there is none. The first is that of all its clones.
-
-    Those of a clone of another folder include that folder's.
-    """
-    found: dict[str, None] = {}
+    none if there is none. The first is that of all its clones."""
     with suppress(OSError):
         directory = (directory or Path.cwd()).resolve()
         around = (at for at in (directory, *directory.parents) if (at / ".git").exists())
-        root = next(around, None)
-        while root:
+        if root := next(around, None):
             root, git = _repository(root)
-            if (address := _folder_address(root)) in found:  # two clones of each other
-                break
-            found[address] = None
-            config = (git / "config").read_text("utf-8", "replace")
-            origin = _ORIGIN.search(config)
-            url = origin[1].removeprefix("file://") if origin else ""
-            if remote := _REMOTE.fullmatch(url):
-                host, path = filter(None, remote.groups())
-                found[f"{host.casefold()}/{_GIT.sub('', path, count=1)}"] = None
-            root = (root / url).resolve() if url and not remote else None
-    return tuple(reversed(found))
+            return (*_remote_addresses(git), _folder_address(root))
+    return ()
+
+
+def _remote_addresses(git: Path) -> Iterator[str]:
+    """Yield the address of the remote `origin` on a host, if there is one."""
+    with suppress(OSError):
+        origin = _ORIGIN.search((git / "config").read_text("utf-8", "replace"))
+        url = origin[1].removeprefix("file://") if origin else ""
+        if remote := _REMOTE.fullmatch(url):
+            yield _GIT.sub("", "/".join(filter(None, remote.groups())), count=1).casefold()
 
 
 def _repository(root: Path) -> tuple[Path, Path]:

@@ -105,7 +105,7 @@ def test_repositories_whose_folders_have_one_name_are_two_projects(
     "url",
     [
         "https://github.com/ada/shop.git",
-        "https://ada:p@ss@GitHub.com/ada/shop",
+        "https://ada:p@ss@GitHub.com/Ada/Shop",
         "ssh://git@github.com:22/ada/shop.git/",
         "git@github.com:ada/shop.git",
         "github.com:/ada/shop",
@@ -117,16 +117,8 @@ def test_all_clones_of_a_remote_are_one_project(tmp_path: Path, url: str) -> Non
     before = project.addresses(tmp_path / "shop")
     git("remote", "add", "origin", url, folder=tmp_path / "shop")
     git("remote", "add", "fork", "https://example.org/fork/shop", folder=tmp_path / "shop")
-    git("clone", "-q", "shop", "tried/again", folder=tmp_path)
-    git("clone", "-q", f"file://{tmp_path}/tried/again/.git", "third", folder=tmp_path)
-    for clone in ("shop", "tried/again", "third"):
+    git("commit", "-q", "--allow-empty", "-m", "Begin", folder=tmp_path / "shop")
+    git("worktree", "add", "-q", "../tried", folder=tmp_path / "shop")
+    for clone in ("shop", "tried"):
         own = project.addresses(tmp_path / clone)
-        assert own[0] == "github.com/ada/shop" and own[1] == before[0]  # what it had stays
-
-
-def test_folders_that_were_cloned_from_each_other_are_one_project(tmp_path: Path) -> None:
-    git("init", "-q", "one", folder=tmp_path)
-    git("clone", "-q", "one", "two", folder=tmp_path)
-    git("remote", "add", "origin", "../two", folder=tmp_path / "one")
-    one, two = (project.addresses(tmp_path / name) for name in ("one", "two"))
-    assert set(one) == set(two)
+        assert own == ("github.com/ada/shop", *before)  # what it had stays
