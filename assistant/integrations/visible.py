@@ -14,6 +14,7 @@ from assistant import config
 from assistant.disk import storage
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Passage
+from assistant.memory.text.headings import concerns_project
 from assistant.memory.text.identity import spelled_as
 from assistant.quoting import one_line, uncommented
 from assistant.workspace import project, trust
@@ -67,7 +68,7 @@ class VisibleFiles:
         return tuple(
             passage
             for passage in passages
-            if self._may_see(passage.source, RECALLING) and project.concerns(passage.heading, own)
+            if self._may_see(passage.source, RECALLING) and concerns_project(passage.heading, own)
         )
 
     def names(self) -> list[str]:
@@ -102,7 +103,7 @@ class VisibleFiles:
         text = BREAKS.sub("\n", text)
         lines = uncommented(text, keep_lines=True).split("\n")
         headed = zip(lines, heading_paths(text), strict=True)
-        shown = (line if project.concerns(path, own) else "" for line, path in headed)
+        shown = (line if concerns_project(path, own) else "" for line, path in headed)
         return redactor().redact("\n".join(shown))
 
     def _bare(self, name: str) -> str:

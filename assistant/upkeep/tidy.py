@@ -17,6 +17,7 @@ from typing import Any, Literal
 from assistant import config
 from assistant.errors import ModelError, ModelFailure
 from assistant.memory.base import Pair, Passage
+from assistant.memory.text.headings import project_names
 from assistant.memory.text.identity import fold
 from assistant.messages import Message, Reply, estimate_tokens
 from assistant.model import select
@@ -24,7 +25,7 @@ from assistant.model.base import ChatModel
 from assistant.quoting import quoted
 from assistant.secrets.registered import redactor
 from assistant.settings.tree import validate
-from assistant.workspace import project, trust
+from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
 Relation = Literal["same", "changed", "different"]
@@ -76,7 +77,7 @@ def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal
         for pair in pairs
         if is_fact(pair.earlier)
         and is_fact(pair.later)
-        and project.names(pair.earlier.heading) == project.names(pair.later.heading)
+        and project_names(pair.earlier.heading) == project_names(pair.later.heading)
     ]
     relations = judge(facts) if judge else [by_rules(pair) for pair in facts]
     used: set[str] = set()

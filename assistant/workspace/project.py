@@ -6,14 +6,12 @@ that ends in NAME: a coding agent in another repository does not get them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from assistant.errors import UsageError
 
-_HEADING = re.compile(r"(?:.+ › )?Project: (.+?)(?: -- \d{4}-\d\d-\d\d)?(?: › .+)?")
-"""Matches a heading; of a moved fact, it contains the path of its headings."""
 _LINKED = re.compile(r"gitdir: (.+?)(?:/\.(?:git|bare))?(?<!/modules)/worktrees/[^/]+\s*")
 """Matches the content of a worktree's `.git`; its repository may be bare, or a submodule's."""
 _ORIGIN = re.compile(r'^\s*\[remote "origin"\][^\[]*?^\s*url\s*=\s*"?(.+?)"?\s*$', re.MULTILINE)
@@ -70,15 +68,3 @@ def section() -> str:
     if own := addresses():
         return f"Project: {own[0]}"
     raise UsageError("this folder is not in a git repository", "Go to the project's folder")
-
-
-def names(heading: Iterable[str]) -> list[str]:
-    """Return the names of the projects in these headings."""
-    return [match[1] for title in heading if (match := _HEADING.fullmatch(title))]
-
-
-def concerns(heading: Iterable[str], own: Sequence[str]) -> bool:
-    """Return whether facts under these headings belong to the project with these addresses, or to
-    no project."""
-    projects = names(heading)
-    return not projects or any(f"/{one}".endswith(f"/{name}") for name in projects for one in own)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.memory.text.headings import concerns_project
 from assistant.workspace import project
 
 
@@ -63,8 +64,8 @@ def heron(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_folder_belongs_to_the_repository_around_it(heron: Path, place: str, name: str) -> None:
     own = project.addresses(heron.parent / place)
     assert bool(own) == bool(name)
-    assert project.concerns([f"Project: {name or 'heron'}"], own) == bool(name)
-    assert not project.concerns(["Project: other"], own)
+    assert concerns_project([f"Project: {name or 'heron'}"], own) == bool(name)
+    assert not concerns_project(["Project: other"], own)
 
 
 @pytest.mark.parametrize("worktree", ["inner/fix", "inner/near", "../outer", "../relative"])
@@ -93,12 +94,12 @@ def test_repositories_whose_folders_have_one_name_are_two_projects(
                 f"{heading} › Ports -- 2026-11-01",
                 f"{heading} -- 2026-11-01 › Ports -- 2026-11-01",
             ):
-                assert project.concerns([title, "Ports"], own) == (place == other), (title, other)
-            assert project.concerns(["Project: api"], own)  # as the owner writes it
+                assert concerns_project([title, "Ports"], own) == (place == other), (title, other)
+            assert concerns_project(["Project: api"], own)  # as the owner writes it
     nested = project.addresses(tmp_path / "home" / "a" / "a" / "api")
-    assert project.concerns(["Project: a/api"], nested)
-    assert not project.concerns(["Project: b/api"], nested)
-    assert not project.concerns(["Project: pi"], nested)
+    assert concerns_project(["Project: a/api"], nested)
+    assert not concerns_project(["Project: b/api"], nested)
+    assert not concerns_project(["Project: pi"], nested)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from assistant.memory.base import Passage, fill
+from assistant.memory.text.headings import project_names
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import named_successor, plain
-from assistant.workspace import project
 
 TWINS = 0.65
 """Chunks with this share of common words (Dice's coefficient) repeat or contradict each other.
@@ -72,7 +72,7 @@ def _distinct(results: Iterable[Passage]) -> list[Passage]:
     best: dict[tuple[str, str | None, str, tuple[str, ...]], Passage] = {}
     for passage in _sorted(results):
         now = None if _is_current(passage) else successor(passage)
-        projects = tuple(project.names(passage.heading))
+        projects = tuple(project_names(passage.heading))
         best.setdefault((passage.status, now, _key(passage.plain), projects), passage)
     return [one for (*fact, own), one in best.items() if not own or (*fact, ()) not in best]
 

@@ -5,7 +5,7 @@ import calendar
 import functools
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path, PurePosixPath
@@ -124,3 +124,19 @@ def _undated(title: str) -> str:
     words = ((word, word.strip(".,:;()–—-").casefold()) for word in title.split())
     kept = (word for word, bare in words if bare and not _OF_A_DATE.fullmatch(bare))
     return " ".join(kept).strip(" -–—:,")
+
+
+_PROJECT = re.compile(r"(?:.+ › )?Project: (.+?)(?: -- \d{4}-\d\d-\d\d)?(?: › .+)?")
+"""Matches a heading; of a moved fact, it contains the path of its headings."""
+
+
+def project_names(heading: Iterable[str]) -> list[str]:
+    """Return the names of the projects in these headings."""
+    return [match[1] for title in heading if (match := _PROJECT.fullmatch(title))]
+
+
+def concerns_project(heading: Iterable[str], own: Sequence[str]) -> bool:
+    """Return whether facts under these headings belong to the project with these addresses, or to
+    no project."""
+    projects = project_names(heading)
+    return not projects or any(f"/{one}".endswith(f"/{name}") for name in projects for one in own)

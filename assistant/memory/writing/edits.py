@@ -15,7 +15,7 @@ from assistant.errors import LedgerError
 from assistant.memory.annotations import in_core, mattering, without_phrases
 from assistant.memory.base import Mark, Passage
 from assistant.memory.text.chunk import Chunk, chunks_of
-from assistant.memory.text.headings import heading_paths
+from assistant.memory.text.headings import concerns_project, heading_paths, project_names
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     BREAKS,
@@ -39,7 +39,6 @@ from assistant.memory.writing.markup import (
     removal,
     with_emptied_heading,
 )
-from assistant.workspace import project
 from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
@@ -82,7 +81,7 @@ def line_stating(
 ) -> int | None:
     """Return the line of the current passage whose whole text is `fact` (clean text), and which
     belongs to the project of these headings, if given, or to none."""
-    own = project.names(heading or ())
+    own = project_names(heading or ())
     key, words = fact_key(fact), _WORD.findall(_folded(fact))
     sections = (
         _kept_folded(section) if len(section) < LONG_SECTION else _folded(section)
@@ -95,7 +94,7 @@ def line_stating(
     for chunk in chunks_of(text, source):
         is_code = chunk.text.startswith(("```", "~~~"))
         is_fact = chunk.status == "current" and not is_code and fact_key(chunk.plain) == key
-        if is_fact and (heading is None or project.concerns(chunk.heading, own)):
+        if is_fact and (heading is None or concerns_project(chunk.heading, own)):
             return chunk.start_line
     return None
 

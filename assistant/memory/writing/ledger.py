@@ -24,7 +24,7 @@ from assistant.memory.base import (
     Upkept,
     no_notices,
 )
-from assistant.memory.text.headings import PATH, heading_paths, headings, innermost
+from assistant.memory.text.headings import PATH, heading_paths, headings, innermost, project_names
 from assistant.memory.text.identity import digest, fact_key, is_struck_line
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
@@ -49,7 +49,6 @@ from assistant.memory.writing.markup import (
 from assistant.memory.writing.stale_saves import ForgottenLines, SavedText
 from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.upkeep import Fits, Upkeep
-from assistant.workspace import project
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
 
 PROGRESS = 500
@@ -480,9 +479,9 @@ def _insertion_of(
 ) -> tuple[str, Splice]:
     """Return the heading of a fact and the edit of MEMORY.md that adds it: under the heading it is
     for, or that of the fact it replaces; else that of its day, in the same project."""
-    of_old = project.names(title for one in old for title in one.heading)
-    projects = project.names(fact.headings) or of_old
-    is_elsewhere = bool(projects) and not project.names([fact.under or ""])
+    of_old = project_names(title for one in old for title in one.heading)
+    projects = project_names(fact.headings) or of_old
+    is_elsewhere = bool(projects) and not project_names([fact.under or ""])
     if fact.under is not None:
         existing = headings(text)
         names = {path.rpartition(PATH)[2]: path for path in reversed(existing)}

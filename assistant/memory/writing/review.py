@@ -14,11 +14,11 @@ import msgspec
 from assistant.disk import storage
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Finding, Held, Passage, Remembered
+from assistant.memory.text.headings import concerns_project, project_names
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import fact_words
-from assistant.workspace import project
 from assistant.workspace.stores import killed_writes
 
 SHOWN_LINES = 5
@@ -178,4 +178,4 @@ def _encoded(waiting: Sequence[Held]) -> bytes:
 def _is_same(one: Fact, other: Fact) -> bool:
     """Return whether the first fact states the other, for its project as well."""
     keys = [(fact_key(fact.text), fact.replaces) for fact in (one, other)]
-    return keys[0] == keys[1] and project.concerns(one.headings, project.names(other.headings))
+    return keys[0] == keys[1] and concerns_project(one.headings, project_names(other.headings))

@@ -22,7 +22,7 @@ from msgspec.structs import replace as reword
 from assistant.memory import annotations
 from assistant.memory.base import Origin, Upkept
 from assistant.memory.text.chunk import Chunk, chunks_of
-from assistant.memory.text.headings import PATH, headings
+from assistant.memory.text.headings import PATH, headings, project_names
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.language import language_of, without_function_words
 from assistant.memory.text.markdown import strike_out, superseded_note
@@ -40,7 +40,6 @@ from assistant.memory.writing.markup import (
     with_emptied_heading,
 )
 from assistant.memory.writing.transaction import amendment
-from assistant.workspace import project
 from assistant.workspace.folder import ARCHIVE, MEMORY_FILE, PROCEDURE_FILES
 
 UNSORTED = timedelta(days=31)
@@ -113,7 +112,7 @@ class Upkeep:
                 continue
             for chunk in chunks_of(text, source):
                 undated = (title for title in chunk.heading if not heading_date(title))
-                key = (*project.names(chunk.heading), *undated), fact_key(chunk.plain)
+                key = (*project_names(chunk.heading), *undated), fact_key(chunk.plain)
                 is_twin = chunk.status == "current" and key in seen
                 write = self._own_write(chunk, text)
                 if (
@@ -150,7 +149,7 @@ class Upkeep:
         is_recent = date.fromisoformat(day) + UNSORTED >= self._today
         if not own or is_recent or chunk.source != MEMORY_FILE:
             return None
-        may_leave = owners and not project.names(chunk.heading)
+        may_leave = owners and not project_names(chunk.heading)
         if path := self._fits(chunk.plain, owners) if may_leave else "":
             item = annotations.dated(item, date.fromisoformat(day))
             return _Move(chunk, write, item, MEMORY_FILE, title, path)
