@@ -13,8 +13,7 @@ from assistant.events import TextDelta
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import Piece, ToolSpec
 from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
-from assistant.model.requests import ASKING, BETWEEN, REQUESTS, THAT
-from assistant.model.smalltalk import ANSWERS, small_talk
+from assistant.model.smalltalk import ANSWERS, ASKING, BETWEEN, REQUESTS, THAT, small_talk
 
 MOST_QUOTED = 5
 """Maximum number of passages that a reply quotes."""

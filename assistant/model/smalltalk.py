@@ -26,6 +26,13 @@ def _pattern(listed: str) -> "re.Pattern[str]":
 
 
 _phrases = table_of(__file__)
+_ASKED = {name: str(words).replace("\n", "") for name, words in _phrases["requests"].items()}
+ASKING = _ASKED["asking"]
+"""Words by which the owner asks to remember what follows a colon, or `THAT`."""
+THAT = _ASKED["that"]
+REQUESTS = _ASKED["requests"]
+"""How a question begins that asks the assistant to do something."""
+BETWEEN = _ASKED["between"]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 ANSWERS: Mapping[Kind, str] = _phrases["answers"]
 """The offline responder's answer to each kind."""

@@ -20,7 +20,7 @@ from assistant.memory.text.markdown import plain
 from assistant.memory.text.times.dates import mentioned
 from assistant.memory.text.times.languages import languages
 from assistant.messages import FORGOTTEN, without_forgotten
-from assistant.model.requests import ASKING, REQUESTS, THAT
+from assistant.model.smalltalk import ASKING, REQUESTS, THAT
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
