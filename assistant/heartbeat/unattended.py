@@ -1,7 +1,7 @@
 """A turn without its owner: run within their limits, and retried if no model answers."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from assistant.errors import AssistantError, ConfigError, WorkspaceError
 from assistant.session import beats, keeping
 from assistant.session.beats import News
-from assistant.session.entries import AssistantEntry
+from assistant.session.entries import AssistantEntry, Entry, InterruptedEntry
+from assistant.session.history import last_turn
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
@@ -97,9 +98,9 @@ def run_turn(
             try:
                 for event in ask(chat):
                     match event:
-                        case events.TurnFinished(interrupted=True):
-                            raise KeyboardInterrupt
-                        case events.TurnFinished(text):
+                        case events.TurnFinished(text, interrupted=interrupted):
+                            if interrupted and _is_cut_off(talk.transcript.entries):
+                                raise KeyboardInterrupt
                             reply = text
                         case events.TurnFailed(message, cure):
                             failed = f"{message}. {cure}".rstrip()
@@ -115,6 +116,13 @@ def run_turn(
         return Outcome("waiting", f"{failed}{RETRIED}", cost)
     state: State = "failed" if failed else "silent" if is_silent(reply) else "done"
     return Outcome(state, failed or reply, cost, session)
+
+
+def _is_cut_off(entries: Sequence[Entry]) -> bool:
+    """Return whether an interruption came before the end of the answer, not during a compaction
+    after it."""
+    turn = last_turn(entries)
+    return turn is None or any(isinstance(entry, InterruptedEntry) for entry in turn.entries)
 
 
 def is_silent(reply: str) -> bool:

@@ -34,6 +34,7 @@ STATING = re.compile(
 )
 """What shows that a question gives a fact, unlike "can you remember that restaurant?\""""
 THANKS = re.compile(r"\s*[?？]+(?:\s+\w+[.!]*)?$")
+"""The end of such a question, perhaps with a word of thanks."""
 REMEMBER = re.compile(
     r"\s*(?:(?:please,?\s+)?(?:remember|don['’]t forget)|please,?\s+note)\s+(?P<fact>\S.*)",
     re.IGNORECASE | re.DOTALL,

@@ -3,6 +3,8 @@
 The offline responder answers it without searching memory. Only a message that is nothing else
 counts, in the languages whose phrases `smalltalk.toml` lists. Other small talk goes to memory,
 which recognises most of it by its vectors in any language that it reads.
+
+`ASKING` and the patterns next to it say how an owner asks to remember something.
 """
 
 import re
@@ -30,9 +32,11 @@ _ASKED = {name: str(words).replace("\n", "") for name, words in _phrases["reques
 ASKING = _ASKED["asking"]
 """Words by which the owner asks to remember what follows a colon, or `THAT`."""
 THAT = _ASKED["that"]
+"""Words that introduce what is to be remembered."""
 REQUESTS = _ASKED["requests"]
 """How a question begins that asks the assistant to do something."""
 BETWEEN = _ASKED["between"]
+"""Words that may stand between `ASKING` and `THAT` or the colon."""
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 ANSWERS: Mapping[Kind, str] = _phrases["answers"]
 """The offline responder's answer to each kind."""

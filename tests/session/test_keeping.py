@@ -64,6 +64,8 @@ def test_a_deleted_session_leaves_nothing_and_an_open_one_is_not_deleted(
 ) -> None:
     with pytest.raises(SessionError, match="is open in another chat"):
         keeping.delete(tmp_path, said.session)
+    with said.reading():
+        pass
     said.close()
     keeping.delete(tmp_path, said.session[-3:])
     assert not list(tmp_path.glob(f"{said.session}*"))

@@ -86,7 +86,8 @@ class InvertedIndex:
             languages = [own, *sorted(_languages(db) - {own})]
             texts = [_stemmed(query, language) for language in languages]
             words_of_query = self._indexed(texts, languages)
-            others = self._indexed(["\n".join(variants)] * len(languages), languages)
+            spelt = ["\n".join(variants)] * len(languages)
+            others = self._indexed(spelt, languages) if variants else {}
             others = {word: others[word] for word in sorted(others.keys() - words_of_query.keys())}
             looked_up = {**dict(islice(words_of_query.items(), MAX_QUERY_TERMS)), **others}
             frequency = _frequencies(db, "postings", list(chain(looked_up, *looked_up.values())))

@@ -67,14 +67,20 @@ def _sorted(results: Iterable[Passage]) -> list[Passage]:
 
 
 def _distinct(results: Iterable[Passage]) -> list[Passage]:
-    """Return the best result for each fact, in general or else for each project; of a superseded
-    fact, the best for each successor."""
-    best: dict[tuple[str, str | None, str, tuple[str, ...]], Passage] = {}
+    """Return the best result for each fact; of a superseded fact, the best for each successor."""
+    same: dict[tuple[str, str | None, str], list[Passage]] = {}
     for passage in _sorted(results):
         now = None if _is_current(passage) else successor(passage)
-        projects = tuple(project_names(passage.heading))
-        best.setdefault((passage.status, now, _key(passage.plain), projects), passage)
-    return [one for (*fact, own), one in best.items() if not own or (*fact, ()) not in best]
+        same.setdefault((passage.status, now, _key(passage.plain)), []).append(passage)
+    return [one for some in same.values() for one in (_of_projects(some) if some[1:] else some)]
+
+
+def _of_projects(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the first of the passages that is of no project, or else the first of each project."""
+    first: dict[tuple[str, ...], Passage] = {}
+    for passage in passages:
+        first.setdefault(tuple(project_names(passage.heading)), passage)
+    return [first[()]] if () in first else [*first.values()]
 
 
 _key = lru_cache(CACHED_TEXTS)(fact_key)

@@ -95,10 +95,9 @@ class Ledger:
         """Write facts in order, all or none; each is one list item under its dated heading.
 
         For a fact that is already in a memory file, in general or for the same project, return its
-        line. The same `request` again
-        returns what it did and writes nothing. Raises LedgerError for an empty fact, or a
-        `replaces` that names no fact that can be superseded; StorageError if a file cannot be read
-        or written.
+        line. The same `request` again returns what it did and writes nothing. Raises LedgerError
+        for an empty fact, or a `replaces` that names no fact that can be superseded; StorageError
+        if a file cannot be read or written.
         """
 
         def plan(draft: Draft) -> tuple[Remembered, ...]:

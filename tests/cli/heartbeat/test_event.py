@@ -6,19 +6,24 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
 import pytest
 
+from assistant.app.chat import Chat
 from assistant.errors import StorageError
-from assistant.heartbeat import queue
+from assistant.events import Event, TurnFinished
+from assistant.heartbeat import queue, unattended
 from assistant.heartbeat.incoming import Incoming, incoming, instructions
 from assistant.heartbeat.listening import take_files
+from assistant.messages import Message
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.chroma import free_port
 from tests.support.provider import Provider, fails
+from tests.support.scripted import ScriptedModel
 
 AGENTS = """\
 # Procedures
@@ -316,3 +321,22 @@ def test_an_event_without_a_model_is_kept_and_said_to_be(run: Run, place: Path) 
     beats = run("heartbeat", "run", "--json")
     assert beats.returncode == 0 and isinstance(json.loads(beats.stdout), list)
     assert "events wait in the queue" in beats.stderr and len(waiting(place)) == 2
+
+
+def test_an_answer_counts_though_the_compaction_after_it_is_interrupted(place: Path) -> None:
+    def answer(messages: Sequence[Message], _: object) -> str:
+        if "You summarise" in messages[0].content:
+            raise KeyboardInterrupt
+        return '{"operations": []}' if messages[0].json else "word " * 400
+
+    def ask(chat: Chat) -> Iterator[Event]:
+        chat.conversation.model = ScriptedModel(respond=answer, context_window=8_000)
+        for number in range(12):
+            for event in chat.send(f"Question {number}"):
+                yield event
+                if isinstance(event, TurnFinished) and event.interrupted:
+                    return
+        raise AssertionError("nothing was compacted")
+
+    outcome = unattended.run_turn(Workspace(place), "heartbeat", ask, no_daemon=True)
+    assert (outcome.state, outcome.text) == ("done", "word " * 400)
