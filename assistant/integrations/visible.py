@@ -14,7 +14,6 @@ from assistant import config
 from assistant.disk import storage
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Passage
-from assistant.memory.text.headings import concerns_project
 from assistant.memory.text.identity import spelled_as
 from assistant.quoting import one_line, uncommented
 from assistant.workspace import project, trust
@@ -64,11 +63,14 @@ class VisibleFiles:
 
     def shown(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
         """Return the passages of visible files, without those of other projects."""
+        from assistant.memory.text import headings  # not needed for the first answer
+
         own = self._project
         return tuple(
             passage
             for passage in passages
-            if self._may_see(passage.source, RECALLING) and concerns_project(passage.heading, own)
+            if self._may_see(passage.source, RECALLING)
+            and headings.concerns_project(passage.heading, own)
         )
 
     def names(self) -> list[str]:
@@ -95,15 +97,15 @@ class VisibleFiles:
                 f"there is no file {name[:200]!r} in this memory",
                 f"Available: {', '.join(self.names())}",
             )
-        from assistant.memory.text.headings import heading_paths  # not needed for the first answer
+        from assistant.memory.text import headings  # not needed for the first answer
         from assistant.memory.text.markdown import BREAKS
         from assistant.secrets.registered import redactor  # takes 30 ms
 
         own = self._project
         text = BREAKS.sub("\n", text)
         lines = uncommented(text, keep_lines=True).split("\n")
-        headed = zip(lines, heading_paths(text), strict=True)
-        shown = (line if concerns_project(path, own) else "" for line, path in headed)
+        headed = zip(lines, headings.heading_paths(text), strict=True)
+        shown = (line if headings.concerns_project(path, own) else "" for line, path in headed)
         return redactor().redact("\n".join(shown))
 
     def _bare(self, name: str) -> str:
