@@ -187,7 +187,7 @@ class Context:
         return Workspace(Path({root!r}))
 
     def open_chat(self, *_, **__):
-        time.sleep(60)  # what was printed comes to the screen, and the test ends this
+        time.sleep(600)  # what was printed comes to the screen, and the test ends this
         raise EOFError
 
 converse(Context(), Options(), plain=False)
