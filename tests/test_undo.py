@@ -104,6 +104,9 @@ def test_a_fact_that_waits_is_dropped_with_its_turn(chat: Chat) -> None:
     back = undone(chat)
     assert back == TakenBack((), (), (), ("The notes are by hand",), ())
     assert [held.fact.text for held in chat.memory.waiting()] == ["Bo sails"]
+    record = chat.conversation.transcript
+    again = changed_by(chat.workspace, chat.memory, record.session, record.all_entries)
+    assert not list(again), "what it dropped counts as no change of a turn"
 
 
 def test_a_fact_that_was_reviewed_meanwhile_stops_nothing(chat: Chat) -> None:

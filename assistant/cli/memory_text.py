@@ -159,6 +159,7 @@ UNDONE = {
     "supersede": "no longer in {0.source}: {1} · what it superseded is current again",
     "forget": "back in {0.source}: {1}",
     "mark": "without the mark again, in {0.source}: {1}",
+    "refuse": "no longer refused: {1}",
     "amend": "{0.source} is as it was before this change: {1}",
 }
 """The result of undoing a write of each kind, formatted with its entry and a line of its text."""

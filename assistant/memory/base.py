@@ -651,8 +651,8 @@ class Keeper(Memory, Protocol):
     ) -> Remembered | None:
         """Write a waiting fact, or `text` in its place; or drop it, and return None.
 
-        Consecutive facts accepted with the same `together` are undone together. Raises LedgerError
-        if no waiting fact has this id, which is a digest of the text that was shown.
+        Consecutive decisions with the same `together` are undone together. Raises LedgerError if no
+        waiting fact has this id, which is a digest of the text that was shown.
         """
 
     def restore(

@@ -358,7 +358,7 @@ class LocalMemory:
     ) -> Remembered | None:
         with self._lock:
             if not accept:
-                self._review.refuse(id)
+                self._review.refuse(id, together=together)
                 return None
             facts = [held.fact for held in self._review.waiting() if held.id == id]
             if text is not None and facts:

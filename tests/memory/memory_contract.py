@@ -553,8 +553,27 @@ class MemoryContract:
                 memory.review(held.id, accept=True)
         assert found(memory, "Where did Ana move?")[0] == texts[0]
         assert not any("eve@" in text for text in found(memory, texts[2]))
-        assert [entry.origin.kind for entry in memory.log()] == ["owner", "tool"]
-        assert [entry.origin.entries for entry in memory.log()] == [origin.entries] * 2
+        refused, *accepted_entries = memory.log()
+        assert (refused.action, refused.text) == ("refuse", texts[2])
+        assert [entry.origin.kind for entry in accepted_entries] == ["owner", "tool"]
+        assert [entry.origin.entries for entry in accepted_entries] == [origin.entries] * 2
+
+    @pytest.mark.parametrize("origin", [Origin("tool", "s1", ("e1",)), Origin("import"), Origin()])
+    def test_a_refusal_is_undone_before_what_was_written_earlier(
+        self, memory: Keeper, workspace: Workspace, origin: Origin
+    ) -> None:
+        remember(memory, "Locker is number 12")
+        memory.remember([Fact("Prefers oat milk", origin=origin, waits=True)])
+        before = (workspace.root / "MEMORY.md").read_bytes()
+        (held,) = memory.waiting()
+        for accept in (False, True, False):
+            memory.review(held.id, accept=accept)
+            assert memory.waiting() == ()
+            (undone,) = memory.undo()
+            assert (undone.text, undone.waits_again) == ("Prefers oat milk", True)
+            assert [again.id for again in memory.waiting()] == [held.id]
+            assert (workspace.root / "MEMORY.md").read_bytes() == before
+        assert memory.undo()[0].text == "Locker is number 12"
 
     def test_an_accepted_fact_waits_again_once_it_is_undone(self, memory: Keeper) -> None:
         origin = Origin("tool", "s1", ("e1",))

@@ -38,7 +38,9 @@ def review(
     """
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
-        everything = [pending.id for pending in memory.waiting()] if accept_all else []
+        waiting = memory.waiting()
+        texts = {pending.id: pending.fact.text for pending in waiting}
+        everything = list(texts) if accept_all else []
         accepted: list[dict[str, Any]] = []
         together = token_hex(6)
         for id in [*(accept or ()), *everything]:
@@ -46,10 +48,10 @@ def review(
                 accepted.append(written_json(written))
                 show_written(written)
         for id in refuse or ():
-            memory.review(id, accept=False)
+            memory.review(id, accept=False, together=together)
+            echo(f"Refused: {one_line(texts.get(id, id))}")
         if accept or refuse or accept_all:
             return answer({"accepted": accepted, "refused": list(refuse or ())})
-        waiting = memory.waiting()
         if as_json:
             return answer(waiting)
         if sys.stdin.isatty() or not waiting:

@@ -103,7 +103,7 @@ class Copies:
         forgotten: set[str] = set()
         for record in heapq.merge(*records, key=lambda record: record.write.time):
             keys = {fact_key(line) for line in record.write.text.split("\n") if line}
-            if record.state != "done" or record.write.action == "undo":
+            if record.state != "done" or record.write.action in ("undo", "refuse"):
                 continue
             if record.write.action != "forget":
                 written |= keys if record.write.id in own.records else set()

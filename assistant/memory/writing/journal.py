@@ -64,13 +64,14 @@ class Edit:
 
 
 class Write(Struct, frozen=True, tag="write"):
-    """One write: `action` is remember, supersede, forget, undo, restore, amend or mark.
+    """One write: `action` is remember, supersede, forget, undo, restore, amend, mark or refuse.
 
     `request` is the client's request and `part` the index of the fact in it; `undoes` is the write
     that this one reversed. A purged write has lost its text and cannot be reversed. `gone` contains
     keyed digests of the lines it forgot (`ForgottenLines` in `stale_saves.py`). `held` is its fact
-    as it waited for the owner, if it did. `below` is the line of the heading that the fact was
-    added below. `moved` are the writes whose facts the daily upkeep moved with it.
+    as it waited for the owner, if it did; one that refuses it has no edits. `below` is the line of
+    the heading that the fact was added below. `moved` are the writes whose facts the daily upkeep
+    moved with it.
     """
 
     id: str
@@ -204,7 +205,8 @@ class Record:
     def reversible(self) -> bool:
         """Whether the write can be reversed, and was not."""
         write = self.write
-        return bool(write.edits) and write.action != "undo" and not write.purged and not self.undone
+        changes = bool(write.edits or write.held)
+        return changes and write.action != "undo" and not write.purged and not self.undone
 
     @property
     def is_in_effect(self) -> bool:

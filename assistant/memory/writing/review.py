@@ -13,10 +13,10 @@ import msgspec
 
 from assistant.disk import storage
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Finding, Held, Passage, Remembered
+from assistant.memory.base import Fact, Finding, Held, Origin, Passage, Remembered
 from assistant.memory.text.headings import concerns_project, project_names
 from assistant.memory.text.identity import digest, fact_key
-from assistant.memory.writing.journal import now
+from assistant.memory.writing.journal import Done, Write, new_id, now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import fact_words
 from assistant.workspace.stores import killed_writes
@@ -44,7 +44,7 @@ class Review:
                     raise LedgerError(fault, "Give the fact in words")
                 held = next((held for held in waiting if _is_same(held.fact, fact)), None)
                 if held is None:
-                    held = Held(digest(repr(fact))[:12], now(), fact)
+                    held = Held(_id_of(fact), now(), fact)
                     waiting.append(held)
                 added.append(held)
             if added:
@@ -115,10 +115,20 @@ class Review:
             self._drop(id)
         return written
 
-    def refuse(self, id: str) -> Held:
-        """Drop a waiting fact. Raises LedgerError if none has this id."""
-        with self._ledger.commits.locked():
+    def refuse(self, id: str, *, together: str = "") -> Held:
+        """Drop a waiting fact, as a write for `undo`; facts refused `together` are undone together.
+
+        Raises LedgerError if none has this id.
+        """
+        commits = self._ledger.commits
+        with commits.locked():
             held = self._named(id)
+            fact = held.fact
+            write = Write(
+                new_id(), now(), "refuse", fact.text, Origin(fact.origin.kind),
+                together=together, held=fact,
+            )  # fmt: skip
+            commits.journal.begin(write, Done((write.id,)))
             self._drop(id)
         return held
 
@@ -173,6 +183,11 @@ def _decoded(line: bytes) -> Held | None:
 
 def _encoded(waiting: Sequence[Held]) -> bytes:
     return b"".join(msgspec.json.encode(held) + b"\n" for held in waiting)
+
+
+def _id_of(fact: Fact) -> str:
+    """Return the id of a waiting fact, the same when it waits again after a review."""
+    return digest(repr(replace(fact, together="", waits=False)))[:12]
 
 
 def _is_same(one: Fact, other: Fact) -> bool:

@@ -146,8 +146,21 @@ def test_what_a_review_decides_is_printed_as_json(place: Path, run: Run) -> None
     assert decided_json["accepted"][0]["source"] == MEMORY
     rest = json.loads(run("memory", "review", "--accept-all", "--json").stdout)
     assert len(rest["accepted"]) == 2 and rest["refused"] == []
+    assert run("memory", "review", "--refuse", ben).returncode == 1
     undone = run("memory", "undo")  # what one command accepted, and no more
     assert undone.stdout.count("Undone: ") == 2 and "Ana sails" in (place / MEMORY).read_text()
+
+
+def test_a_refusal_is_told_and_taken_back(place: Path, run: Run) -> None:
+    with closing(open_memory(Workspace(place), {}, no_daemon=True)) as memory:
+        memory.remember([Fact(f"{name} sails", waits=True) for name in ("Ana", "Ben")])
+        ana, ben = (held.id for held in memory.waiting())
+    assert run("memory", "review", "--refuse", ana).stdout == "Refused: Ana sails\n"
+    waits = "it waits for `assistant memory review` again"
+    assert run("memory", "undo").stdout == f"Undone: no longer refused: Ana sails · {waits}\n"
+    both = run("memory", "review", "--refuse", ana, "--refuse", ben)
+    assert both.stdout == "Refused: Ana sails\nRefused: Ben sails\n"
+    assert run("memory", "undo").stdout.count(waits) == 2
 
 
 def test_all_that_goes_with_a_line_is_shown(place: Path, run: Run) -> None:

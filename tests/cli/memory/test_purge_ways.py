@@ -221,6 +221,13 @@ def refused(life: Life, fact: str) -> None:
 
 
 @way
+def refused_as_quoted(life: Life, fact: str) -> None:
+    waiting(life, fact)
+    (held,) = life.memory.waiting()
+    life.memory.review(held.id, accept=False)
+
+
+@way
 def erased_and_restored(life: Life, fact: str) -> None:
     path = life.place.root / "MEMORY.md"
     before = path.read_bytes()

@@ -55,7 +55,10 @@ class Life:
         ledger.undo()
         ledger.remember([Fact("Old one")])
         ledger.remember([Fact(SAFE, replaces="MEMORY.md:8")])
-        self.review.hold([Fact(f"Eve says {SAFE}", origin=Origin("tool"))])
+        for name in ("Ana", "Eve"):
+            (held,) = self.review.hold([Fact(f"{name} says {SAFE}", origin=Origin("tool"))])
+            if name == "Ana":
+                self.review.refuse(held.id)
         return self
 
     def forget(self) -> tuple[str, ...]:
