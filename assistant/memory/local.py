@@ -63,7 +63,7 @@ from assistant.memory.writing.redaction import Redaction
 from assistant.memory.writing.review import SHOWN_LINES, Review, lines
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
-from assistant.workspace.folder import PROCEDURE_FILES, Workspace
+from assistant.workspace.folder import ALWAYS_FILES, PROCEDURE_FILES, Workspace
 
 DOUBTFUL = frozenset({"tool", "recalled", "guess"})
 """Origins whose facts wait for the owner: what a tool returned may be written to deceive, and what
@@ -141,6 +141,7 @@ class LocalMemory:
             index_days=True,
         )
         self._progress = progress
+        self._workspace = workspace
         self._redaction = Redaction(workspace, redactor)
         self._ledger = Ledger(
             workspace,
@@ -251,7 +252,8 @@ class LocalMemory:
     def status(self) -> MemoryStatus:
         def read() -> MemoryStatus:
             catalog = self.index.store.catalog
-            notices = [*self._notices.all(), *self._library.notices()]
+            notices = [*self._notices.all(), *_unreadable(self._workspace)]
+            notices += self._library.notices()
             if not self._journal_faults:
                 notices += (
                     f"{path.name}: {lines(damaged)} damaged and skipped: `assistant memory check`"
@@ -430,7 +432,7 @@ class LocalMemory:
                 yield Finding("journal", what, True)
         if not self.index.verify():
             yield Finding("index", "the index was damaged; it is rebuilt from the files", True)
-        for fault in self.index.faults():
+        for fault in (*self.index.faults(), *_unreadable(self._workspace)):
             yield Finding("file", fault, False)
 
     # The index
@@ -608,6 +610,15 @@ class LocalMemory:
                 + "; ".join(shortened(line, LONGEST_LINE) for line in wider[:SHOWN_LINES]),
                 "Give the complete text of each fact",
             )
+
+
+def _unreadable(workspace: Workspace) -> Iterator[str]:
+    """Yield the faults of the files that are in every prompt; the index has those of the others."""
+    for name in ALWAYS_FILES:
+        try:
+            workspace.text(name)
+        except StorageError as error:
+            yield str(error)
 
 
 def _undecided(ledger: Ledger) -> Iterator[str]:

@@ -14,7 +14,7 @@ from assistant.errors import LedgerError, StorageError
 from assistant.memory.annotations import CORE
 from assistant.memory.base import Fact, Keeper, Mark, Origin, Passage, Query, Secret
 from assistant.memory.text.chunk import chunks_of
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import ALWAYS_FILES, Workspace
 from tests.support.odd import deep_folders, leave_odd_entries
 
 FACTS = (
@@ -595,6 +595,19 @@ class MemoryContract:
         assert [held.fact.text for held in memory.waiting()] == ["Ana moved to Porto", "Ben rows"]
         waiting = replace(memory.waiting()[1].fact, waits=False)
         assert waiting == replace(rows, replaced_text="Ben sails")
+
+    @pytest.mark.parametrize("name", ALWAYS_FILES)
+    @pytest.mark.parametrize("data", ["Ik heet Zoë".encode("latin-1"), "I am Jo".encode("utf-16")])
+    def test_a_file_of_every_prompt_that_is_not_utf_8_is_named(
+        self, memory: Keeper, workspace: Workspace, name: str, data: bytes
+    ) -> None:
+        path = workspace.root / name
+        path.write_text("I am Jo\n")
+        assert memory.status().notices == ()
+        path.write_bytes(data)
+        (notice,) = memory.status().notices
+        assert f"{name} is not UTF-8 text" in notice
+        assert [finding.what for finding in memory.check()] == [notice]
 
     def test_what_memory_says_already_does_not_wait(self, memory: Keeper) -> None:
         (there,) = remember(memory, "Ben sails")
