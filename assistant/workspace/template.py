@@ -54,6 +54,13 @@ def _template() -> list[Path]:
     return sorted(next(folder for folder in folders if folder.is_dir()).glob("*.md"))
 
 
+def is_untouched(path: Path) -> bool:
+    """Return whether a file of a workspace is as `create` makes it, empty or missing."""
+    words = storage.read_or_empty(path).split()
+    same = (source for source in _template() if source.name == path.name)
+    return not words or any(source.read_bytes().split() == words for source in same)
+
+
 def _make_private(path: Path) -> None:
     """Create `.assistant/`, accessible only to its owner, and ignored by git."""
     storage.private_directory(path).chmod(storage.PRIVATE_DIRECTORY)

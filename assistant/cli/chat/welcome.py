@@ -1,11 +1,13 @@
-"""The first chat of a new workspace: three questions, each of which can be skipped.
+"""The first chat of a new workspace: up to three questions, each of which can be skipped.
 
-The name goes into USER.md, the tone into IDENTITY.md, the model into the settings.
+The name goes into USER.md, the tone into IDENTITY.md, the model into the settings; what is there
+already is not asked for.
 """
 
 import re
 import shutil
 import textwrap
+import time
 from pathlib import Path
 
 import typer
@@ -17,12 +19,16 @@ from assistant.display import spelled
 from assistant.errors import AssistantError
 from assistant.tables import table_of
 from assistant.workspace import folder
+from assistant.workspace.template import is_untouched
 
 TEXT = table_of(__file__)
 EMPTY_PROFILE = r"^- I have just made this workspace.*\n?"
 """The line of USER.md that the name replaces."""
 VOICE = r"(?<=^## Voice\n\n)"
 """The position of the tone in IDENTITY.md: directly under its heading."""
+NEW = 7 * 24 * 3600
+"""The seconds after `init` in which a workspace counts as new."""
+COUNTS = ("", "One question", "Two questions", "Three questions")
 MAX_OFFERS = 5
 """Maximum number of models offered."""
 MAX_NAME_WORDS = 5
@@ -48,27 +54,35 @@ class MessageInstead(Exception):
 
 
 def greet(options: Globals) -> str:
-    """Ask the three questions in the first chat after `init`, and never again.
+    """Ask the questions in the first chat after `init`, if that was lately, and never again: the
+    name and the tone unless the owner has written their files, the model unless there is one.
 
     A message in place of an answer ends them, and is returned.
     """
     workspace = options.workspace()
     if not workspace.new.exists():
         return ""
+    is_new = time.time() - workspace.new.stat().st_mtime < NEW
     workspace.new.unlink()
     from assistant.cli.doctor import model_name  # models and settings: slow to import
 
-    has_model = bool(model_name())
+    user, identity = workspace.root / "USER.md", workspace.root / "IDENTITY.md"
+    lacks_name, lacks_tone = is_untouched(user), is_untouched(identity)
+    lacks_model = not model_name()
+    many = COUNTS[lacks_name + lacks_tone + lacks_model]
+    if not (is_new and many):
+        return ""
     echo(err=True)
-    _print(TEXT["opening"].format(many="Two" if has_model else "Three"))
+    _print(TEXT["opening"].format(many=many))
     echo(err=True)
     message = ""
     try:
-        if name := ask_name():
-            _write(workspace.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
-        if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
-            _write(workspace.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
-        if not has_model:
+        if lacks_name and (name := ask_name()):
+            _write(user, f"- Name: {name}.\n", EMPTY_PROFILE)
+        question = "How should I sound? (Enter: warm, plain and brief)"
+        if lacks_tone and (tone := _answer(question)):
+            _write(identity, f"- Above all: {tone.rstrip('.')}.\n", VOICE)
+        if lacks_model:
             _choose_model(options)
     except (typer.Abort, KeyboardInterrupt):
         pass  # Ctrl-C and Ctrl-D skip the remaining questions

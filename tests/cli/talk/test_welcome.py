@@ -1,13 +1,19 @@
 """The first hour: a workspace is offered, three questions are asked once, their answers kept."""
 
+import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from assistant.cli.chat import welcome
+from assistant.cli.commands import setup
+from assistant.cli.options import Globals
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
@@ -75,6 +81,45 @@ def test_each_question_may_be_skipped(made: Path) -> None:
         tty.send("\x04")
         assert tty.end() == 0
     assert {path.name: path.read_bytes() for path in made.glob("*.md")} == before
+
+
+@pytest.mark.parametrize(
+    ("written", "days", "asked"),
+    [
+        ({}, 0, "name tone model"),
+        ({"USER.md": "", "IDENTITY.md": " \n"}, 0, "name tone model"),
+        ({"USER.md": "Ik heet Sanne de Wit"}, 0, "tone model"),
+        ({"USER.md": "## Über mich\n\n- Mein Name ist Sanne"}, 0, "tone model"),
+        ({"IDENTITY.md": "I'm Jo"}, 0, "name model"),
+        ({"USER.md": "I'm Jo", "IDENTITY.md": "Be brief"}, 0, "model"),
+        ({}, 21, ""),
+    ],
+)
+def test_what_the_owner_has_written_is_not_asked_for(
+    written: dict[str, str],
+    days: int,
+    asked: str,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    created = setup.make(home / "place")
+    for name, text in written.items():
+        (created.workspace.root / name).write_text(text, "utf-8")
+    began = time.time() - days * 24 * 3600
+    os.utime(created.workspace.new, (began, began))
+    heard = list[str]()
+    monkeypatch.setattr(welcome, "ask_name", lambda: heard.append("name") or "")
+    monkeypatch.setattr(welcome, "_answer", lambda question: heard.append("tone") or "")
+    monkeypatch.setattr(welcome, "_choose_model", lambda options: heard.append("model"))
+    before = {path.name: path.read_bytes() for path in created.workspace.root.glob("*.md")}
+    options = SimpleNamespace(workspace=lambda: created.workspace)
+    assert welcome.greet(cast(Globals, options)) == ""
+    assert heard == asked.split()
+    opening = capsys.readouterr().err
+    assert (f"Welcome. {welcome.COUNTS[len(heard)]}; " in opening) == bool(heard)
+    after = {path.name: path.read_bytes() for path in created.workspace.root.glob("*.md")}
+    assert after == before and not created.workspace.new.exists()
 
 
 def test_ctrl_c_while_a_model_is_tried_opens_the_chat_without_one(made: Path) -> None:
