@@ -360,7 +360,7 @@ def _reminding_tool(workspace: Workspace, roots: Roots, redactor: Redactor) -> T
                 "every Friday at 9.",
             ),
         ],
-        what: Annotated[str, Field(min_length=1, description="What to tell the owner then.")],
+        what: Annotated[str, Field(description="What to tell the owner then.")],
     ) -> ToolResult:
         """Remind the owner: `what` is told to them at that time, as it stands."""
         if roots.denies("remind", HEARTBEAT_FILE):

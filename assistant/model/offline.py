@@ -1,8 +1,8 @@
 """The offline responder: a `ChatModel` without a language model.
 
 It answers by quoting the passages that recall put between `[MEMORY]` and `[/MEMORY]`, each with its
-location, and turns "remember that …" into a call of the `remember` tool. The same request always
-gets the same answer.
+location, and turns "remember that …" and "remind me …" into calls of the tools `remember` and
+`remind`. The same request always gets the same answer.
 """
 
 import re
@@ -13,15 +13,27 @@ from assistant.events import TextDelta
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import Piece, ToolSpec
 from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
-from assistant.model.smalltalk import ANSWERS, ASKING, BETWEEN, REQUESTS, THAT, small_talk
+from assistant.model.smalltalk import (
+    ANSWERS,
+    ASKING,
+    BETWEEN,
+    QUESTIONS,
+    REMINDING,
+    REQUESTS,
+    THAT,
+    small_talk,
+)
 
 MOST_QUOTED = 5
 """Maximum number of passages that a reply quotes."""
 ORDERS = ("AGENTS.md:", "HEARTBEAT.md:")
 """Files of instructions, quoted only if there is no fact."""
 
-ASKED = re.compile(
+_BEGINNING = (
     rf"[¿\s]*(?:(?:please|bitte|por favor),?\s+|[请請])?(?P<request>(?:{REQUESTS})\b[^.?!:]*?\b)?"
+)
+ASKED = re.compile(
+    rf"{_BEGINNING}"
     rf"(?:{ASKING}|note)(?:[\s,]+(?:{BETWEEN})\b)*(?:[\s,]+(?:{THAT})\b[\s:]*|\s*[:：])"
     r"\s*(?P<fact>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -38,6 +50,14 @@ THANKS = re.compile(r"\s*[?？]+(?:\s+\w+[.!]*)?$")
 REMEMBER = re.compile(
     r"\s*(?:(?:please,?\s+)?(?:remember|don['’]t forget)|please,?\s+note)\s+(?P<fact>\S.*)",
     re.IGNORECASE | re.DOTALL,
+)
+REMIND = re.compile(
+    rf"{_BEGINNING}(?:{REMINDING})(?:[\s,:]+(?!(?:{QUESTIONS})\b)|(?<=我))(?P<reminder>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+TO_REMIND = (
+    "To set a reminder, begin with its time, here or in the shell: "
+    "`assistant remind tomorrow at 9 call the bank`."
 )
 FORGET = re.compile(r"\s*(?:please,?\s+)?forget\b\s*(?:that\b|:|about\b)?\s*(.*)", re.I | re.DOTALL)
 ABOUT_ITSELF = re.compile(
@@ -100,11 +120,15 @@ class OfflineModel:
     def _answer(self, messages: Sequence[Message], tools: set[str]) -> Reply:
         last = messages[-1]
         if last.role == "tool":
-            return Reply(_confirmation(last.content))
+            calls = [call for message in messages for call in message.tool_calls]
+            return Reply(_confirmation(last.content, calls[-1].name))
         request = BRIEFED.sub("", last.content, count=1)
-        if (fact := fact_to_remember(request)) and "remember" in tools:
+        name, given = "remember", {"fact": (fact := fact_to_remember(request))}
+        if reminder := reminder_to_set(request):
+            name, given = "remind", {"when": reminder, "what": ""}
+        if (fact or reminder) and name in tools:
             number = sum(len(message.tool_calls) for message in messages) + 1
-            call = ToolCall(f"call_{number}", "remember", {"fact": fact})
+            call = ToolCall(f"call_{number}", name, given)
             return Reply(tool_calls=(call,), finish_reason="tool_calls")
         answer = self._say(request, fact, messages)
         first = not any(message.role == "assistant" for message in messages)
@@ -113,6 +137,8 @@ class OfflineModel:
     def _say(self, request: str, fact: str, messages: Sequence[Message]) -> str:
         if fact:
             return "Nothing was kept: memory cannot be written in this conversation."
+        if REMIND.fullmatch(request):
+            return TO_REMIND
         if forget := FORGET.fullmatch(request):
             what = " ".join(forget[1].split()).strip(" .!\"'") or "…"
             return f'To take something out of memory, run `assistant forget "{what}"`.'
@@ -154,6 +180,16 @@ def fact_to_remember(text: str) -> str:
     return f"Remember {fact}" if fact.lower().startswith("to ") else fact
 
 
+def reminder_to_set(text: str) -> str:
+    """Return the time and the text in "remind me tomorrow at 9 to …"; empty if there is none, or
+    the verb follows them."""
+    match = REMIND.fullmatch(text)
+    if not match or match["final"]:
+        return ""
+    words = str(match["reminder"])
+    return THANKS.sub("", words) if match["request"] else words
+
+
 def quotes(prompt: str) -> list[Quote]:
     """Return the passages of a prompt's memory block, best first."""
     block = BLOCK.search(prompt)
@@ -177,12 +213,12 @@ def _recalled(prompts: Sequence[str]) -> str:
     return "Memory holds nothing on this."
 
 
-def _confirmation(result: str) -> str:
+def _confirmation(result: str, tool: str) -> str:
     """Rephrase the tool's result for the owner."""
     first, *similar = result.split("\n")
     location = PLACE.search(first)
     if not location:
-        return first
+        return f"{first}\n\n{TO_REMIND}" if tool == "remind" else first
     stored = f"Remembered at {location[0].rstrip('.')}." if first.startswith("Stored") else first
     items = [line for line in similar if line.startswith("- ")]
     if not items:

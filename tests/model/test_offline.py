@@ -179,6 +179,71 @@ def test_forgetting_is_pointed_to_its_command(workspace: Workspace) -> None:
     assert '`assistant forget "my window seat"`' in answer(asked).text
 
 
+REMINDER = ToolSpec("remind", "Remind.", {"type": "object", "properties": {"when": {}}})
+
+
+@pytest.mark.parametrize(
+    ("said", "reminder"),
+    [
+        ("remind me tomorrow at 7:30 to load the truck", "tomorrow at 7:30 to load the truck"),
+        ("Please remind us in 20 minutes: the cake", "in 20 minutes: the cake"),
+        ("Could you remind me at 9 to call Bo?", "at 9 to call Bo"),
+        ("Can you remind me on Friday to ask “who?”", "on Friday to ask “who?”"),
+        ("Remind me to load the truck tomorrow", "to load the truck tomorrow"),
+        ("Erinnere mich morgen um 9 daran, Ana zu erinnern", "morgen um 9 daran, Ana zu erinnern"),
+        ("Kannst du mich morgen um 9 daran erinnern, Bo anzurufen?", ""),
+        ("Rappelle-moi demain à 9 h d'appeler Bo", "demain à 9 h d'appeler Bo"),
+        ("¿Puedes recordarme mañana llamar a Bo?", "mañana llamar a Bo"),
+        ("Ricordami domani di chiamare Bo", "domani di chiamare Bo"),
+        ("Напомни мне завтра позвонить", "завтра позвонить"),
+        ("请提醒我明天打电话", "明天打电话"),
+    ],
+)
+def test_a_reminder_is_set_or_its_command_named(
+    workspace: Workspace, said: str, reminder: str
+) -> None:
+    asked = [*prompt(workspace, SEAT), *EARLIER, Message("user", said)]
+    reply = answer(asked, [REMEMBER, REMINDER])
+    calls = [(call.name, call.arguments) for call in reply.tool_calls]
+    assert calls == ([("remind", {"when": reminder, "what": ""})] if reminder else [])
+    assert ("`assistant remind tomorrow" in reply.text) == (not reminder)
+    assert "`assistant remind tomorrow" in answer(asked).text, "without the tool"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Remind me what the code is",
+        "remind me: where do I park?",
+        "remind me of Lena's address",
+        "Erinnere mich, wo ich parke",
+        "Recuérdame dónde vive Bo",
+        "What do reminders cost?",
+        "Which bus reminds me to leave?",
+    ],
+)
+def test_a_question_that_reminds_is_none(workspace: Workspace, said: str) -> None:
+    asked = [*prompt(workspace, SEAT), *EARLIER, Message("user", said)]
+    assert answer(asked, [REMEMBER, REMINDER]).text.startswith("Memory holds this:")
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ("Tue 24 Nov, 09:00: call Bo (HEARTBEAT.md:21)", "Tue 24 Nov, 09:00: call Bo"),
+        ("“mañana” is not understood as a time", "not understood as a time\n\nTo set a reminder"),
+    ],
+)
+def test_a_reminder_is_confirmed_as_it_was_understood(
+    workspace: Workspace, result: str, told: str
+) -> None:
+    asked = [*prompt(workspace), Message("user", "remind me tomorrow at 9 to call Bo")]
+    reply = answer(asked, [REMINDER])
+    asked += [Message("assistant", "", reply.tool_calls)]
+    asked += [Message("tool", result, tool_call_id="call_1")]
+    assert told in answer(asked, [REMINDER]).text
+
+
 def test_it_extracts_nothing_and_is_deterministic(workspace: Workspace) -> None:
     asked = [*prompt(workspace, SEAT), *EARLIER, Message("user", "Which seat?")]
     assert OfflineModel().extracts is False

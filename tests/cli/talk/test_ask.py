@@ -42,6 +42,18 @@ def test_unquoted_words_and_standard_input_are_both_sent(place: Path) -> None:
     assert sent.endswith("]\ntea\ncoffee\n")
 
 
+def test_without_a_model_a_reminder_is_set_or_its_command_named(place: Path) -> None:
+    def told(message: str) -> str:
+        asked = [ASSISTANT, "-w", place, "ask", message]
+        return subprocess.run(asked, capture_output=True, text=True).stdout
+
+    assert "09:00: call Bo (HEARTBEAT.md:" in told("remind me tomorrow at 9 to call Bo")
+    reminders = (place / "HEARTBEAT.md").read_text("utf-8")
+    assert reminders.endswith("at 09:00 remind me: call Bo\n")
+    assert "`assistant remind tomorrow" in told("Remind me to call Ana")
+    assert (place / "HEARTBEAT.md").read_text("utf-8") == reminders
+
+
 def test_a_run_may_be_somebody_else_and_is_told_what_remains_off_the_record(place: Path) -> None:
     (place / "reviewer.md").write_text("You are Rex, who reviews code.\n")
     (place / "SOUL.md").write_text("Never be rude.\n")
