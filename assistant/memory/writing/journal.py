@@ -31,9 +31,10 @@ from msgspec.structs import replace
 
 from assistant.disk import storage
 from assistant.errors import StorageError
-from assistant.memory.annotations import without_phrases
+from assistant.memory.annotations import split_comments, without_phrases
 from assistant.memory.base import Fact, JournalEntry, Origin, Passage
-from assistant.memory.text.markdown import LINES
+from assistant.memory.text.identity import fact_key
+from assistant.memory.text.markdown import BREAKS, LINES, plain
 from assistant.memory.writing.markup import item_of
 from assistant.workspace.folder import Workspace
 
@@ -408,6 +409,19 @@ class Journal:
         """Return the latest write that added a fact with this text."""
         records = self._adding.get(words, ())
         return records[-1].write if records else None
+
+    def marks(self, added: Record) -> dict[str, str]:
+        """Return the comments that later writes have put at the ends of facts' lines in the file
+        that this write added one to, by the key of the fact; the latest counts."""
+        edits = (
+            edit
+            for record in self._in_state("done")
+            if record.write.action == "mark" and record.is_in_effect and record.line > added.line
+            for edit in record.write.edits
+            if edit.source == added.source
+        )
+        lines = (split_comments(BREAKS.split(edit.inserted, maxsplit=1)[0]) for edit in edits)
+        return {fact_key(plain(words)): comments for words, comments in lines}
 
     def has_written_before(self, record: Record) -> bool:
         """Return whether an earlier write added the same line to the same file."""

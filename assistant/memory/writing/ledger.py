@@ -146,7 +146,8 @@ class Ledger:
             return existing
         added = lost.write.added
         assert added is not None, "only writes that added a fact are erased"
-        item = item_of(added.inserted).partition(" ")[2]
+        words, comments = annotations.split_comments(item_of(added.inserted).partition(" ")[2])
+        item = words + self._journal.marks(lost).get(fact_key(write.text), comments)
         below = write.below or f"## {dated('', self._today())}"
         splice = insertion(draft.text(added.source), below, item)
         write = reword(write, edits=(draft.edit(added.source, splice),))

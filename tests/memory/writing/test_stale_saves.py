@@ -10,7 +10,7 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.annotations import mattering
-from assistant.memory.base import Fact
+from assistant.memory.base import Fact, Mark, Passage
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, save
@@ -119,6 +119,37 @@ def test_restored_facts_go_back_below_their_headings_and_one_undo_takes_them_bac
     undone = ledger.undo()
     assert [entry.text for entry in undone] == ["Likes tea", "Has a dog", "Lena sails"]
     assert memory(workspace) == stale + "typed\n"
+
+
+@pytest.mark.parametrize("nested", ["", "  - since May\n"])
+@pytest.mark.parametrize("given", [(), ("travel",)])
+def test_a_restored_fact_has_the_marks_that_it_was_given_since(
+    workspace: Workspace, given: tuple[str, ...], nested: str
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    facts = [Fact("Has a dog"), Fact("Has a *nut* allergy", matters_for=given), Fact("Likes tea")]
+    stale = _stale(path, lambda: ledger.remember(facts))
+    path.write_text(memory(workspace).replace("- Likes", f"{nested}- Likes"))
+    ledger.observe("MEMORY.md")
+
+    def fact(name: str) -> Passage:
+        lines = memory(workspace).splitlines()
+        number = next(number for number, line in enumerate(lines, start=1) if name in line)
+        return ledger.locate(f"MEMORY.md:{number}")
+
+    ledger.mark([Mark(fact("nut"), core="core"), Mark(fact("tea"), core="not core")])
+    ledger.mark([Mark(fact("nut"), matters_for=("pharmacy", "cakes"))])
+    ledger.mark([Mark(fact("nut"), core="not core"), Mark(fact("dog"), core="core")])
+    ledger.undo()
+    written = memory(workspace)
+    assert "allergy <!-- core --> <!-- for: pharmacy, cakes -->\n" in written
+    save(path, stale, "in place")
+    ledger.observe("MEMORY.md")
+    ledger.restore([entry.id for entry in ledger.erased()])
+    assert memory(workspace) == written.replace(nested, "")
+    ledger.undo()
+    assert memory(workspace) == stale
 
 
 def test_the_next_write_notices_what_nobody_observed(workspace: Workspace) -> None:
