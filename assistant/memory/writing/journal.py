@@ -152,10 +152,12 @@ class Judged(Struct, frozen=True, tag="verdict"):
 
 
 class Saved(Struct, frozen=True, tag="saved"):
-    """A text that somebody else gave a file, by its digest."""
+    """A text that somebody else gave a file, by its digest; with the `comments` that it has at the
+    lines of facts, by the write that added each, where they have changed."""
 
     source: str
     state: str
+    comments: dict[str, str] = {}
 
 
 Entry = Write | Purging | Done | Void | Judged | Saved
@@ -190,7 +192,8 @@ class Record:
     """A write, its line number, and its outcome.
 
     `item` is the line of the fact that it added, without `for:` comments, `heading` that of the
-    heading added with it.
+    heading added with it. `comments` are those at the end of its line, as last written or saved by
+    somebody else; a purge of any fact drops the saved ones.
     """
 
     line: int
@@ -198,6 +201,7 @@ class Record:
     source: str
     item: str | None = None
     heading: str | None = None
+    comments: str = ""
     state: Literal["open", "done", "void"] = "open"
     verdict: Verdict | None = None
     undone: bool = False
@@ -317,6 +321,8 @@ class Journal:
             return b""
         if isinstance(entry, Purging):
             return line if entry.id in self.purges.keys() - {purged} else b""
+        if isinstance(entry, Saved) and entry.comments:
+            return encode(replace(entry, comments={})).rstrip()
         if isinstance(entry, Write) and (other := reword(entry)) != entry:
             return encode(other).rstrip()
         return line
@@ -351,6 +357,9 @@ class Journal:
                 self.purges[entry.id] = entry
             case Saved():
                 self._texts.add((entry.source, entry.state))
+                for id, comments in entry.comments.items():
+                    for record in self._named([id]):
+                        record.comments = comments
             case Judged():
                 for record in self._named(entry.ids):
                     record.verdict = entry.verdict
@@ -486,9 +495,9 @@ def _record(line: int, write: Write) -> Record:
         return Record(line, write, write.source)
     first = next((text.strip() for text in LINES.findall(added.inserted)), "")
     heading = first if first.startswith(_HEADING) else None
-    return Record(
-        line, write, write.source, without_phrases(item_of(added.inserted)).strip(), heading
-    )
+    item = item_of(added.inserted)
+    words, comments = without_phrases(item).strip(), split_comments(item)[1]
+    return Record(line, write, write.source, words, heading, comments)
 
 
 class Journals:

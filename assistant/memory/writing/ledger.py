@@ -147,7 +147,8 @@ class Ledger:
         added = lost.write.added
         assert added is not None, "only writes that added a fact are erased"
         words, comments = annotations.split_comments(item_of(added.inserted).partition(" ")[2])
-        item = words + self._journal.marks(lost).get(fact_key(write.text), comments)
+        marks = self._journal.marks(lost).get(fact_key(write.text), comments)
+        item = words + annotations.merged(comments, lost.comments, marks)
         below = write.below or f"## {dated('', self._today())}"
         splice = insertion(draft.text(added.source), below, item)
         write = reword(write, edits=(draft.edit(added.source, splice),))
@@ -410,7 +411,7 @@ class Ledger:
             return
         with self.commits.locked():
             verdicts = saved.verdicts(state)
-            self._journal.settle(verdicts=verdicts, saved=[Saved(source, state)])
+            self._journal.settle(verdicts=verdicts, saved=[Saved(source, state, saved.comments())])
 
     def erased(self) -> tuple[JournalEntry, ...]:
         """Return the facts that a stale save erased and that the owner has not decided on.

@@ -30,7 +30,7 @@ from itertools import chain, takewhile
 
 from assistant.disk import storage
 from assistant.memory import annotations
-from assistant.memory.annotations import without_phrases
+from assistant.memory.annotations import split_comments, without_phrases
 from assistant.memory.base import Passage, Returned
 from assistant.memory.text.identity import fact_key, fold, without_bullet
 from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
@@ -97,6 +97,18 @@ class SavedText:
     def deleted(self) -> dict[str, Verdict]:
         """Return the verdicts on watched facts that this text, approved by the owner, lacks."""
         return {record.write.id: "deleted" for record in self._missing()}
+
+    def comments(self) -> dict[str, str]:
+        """Return the comments at the lines of watched facts, by write, where they have changed."""
+        lines = (split_comments(line) for line in BREAKS.split(self.text) if "<!--" in line)
+        typed = {words.strip(): comments for words, comments in lines}
+        changed = {}
+        for record in self._journal.watched(self._source):
+            words = split_comments(record.item or "")[0]
+            comments = typed.get(words, "" if words in self._line_set else record.comments)
+            if comments != record.comments:
+                changed[record.write.id] = comments
+        return changed
 
     def lacks(
         self, records: Sequence[Record], ignored: frozenset[str] = frozenset()

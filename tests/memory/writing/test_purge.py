@@ -55,6 +55,13 @@ class Life:
         ledger.undo()
         ledger.remember([Fact("Old one")])
         ledger.remember([Fact(SAFE, replaces="MEMORY.md:8")])
+        path = self.workspace.root / "MEMORY.md"
+        path.write_text(
+            memory(self.workspace).replace("- Below it", f"- Below it <!-- for: {SAFE} -->")
+        )
+        ledger.observe("MEMORY.md")
+        path.write_text(memory(self.workspace).replace(f" <!-- for: {SAFE} -->", ""))
+        ledger.observe("MEMORY.md")
         for name in ("Ana", "Eve"):
             (held,) = self.review.hold([Fact(f"{name} says {SAFE}", origin=Origin("tool"))])
             if name == "Ana":

@@ -152,6 +152,30 @@ def test_a_restored_fact_has_the_marks_that_it_was_given_since(
     assert memory(workspace) == stale
 
 
+@pytest.mark.parametrize("given", [(), ("travel",)])
+@pytest.mark.parametrize("last", ["", " <!-- core --> <!-- for: cakes --> <!-- 2026-01-02 -->"])
+@pytest.mark.parametrize("how", SAVES)
+def test_a_restored_fact_has_the_comments_that_its_owner_typed(
+    workspace: Workspace, how: str, last: str, given: tuple[str, ...]
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_text("# Memory\n\n## Mila\n\n- Mila sings\n")
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    allergy = Fact("Mila has an allergy", under="Mila", matters_for=given)
+    stale = _stale(path, lambda: ledger.remember([allergy, Fact("Likes tea")]))
+    line = next(line for line in memory(workspace).splitlines() if "allergy" in line)
+    for new in ("- Mila has an allergy <!-- not core -->", f"- Mila has an allergy{last}"):
+        save(path, memory(workspace).replace(line, new), how)
+        ledger.observe("MEMORY.md")
+        line = new
+    written = memory(workspace)
+    save(path, stale, how)
+    ledger.observe("MEMORY.md")
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.restore([entry.id for entry in ledger.erased()])
+    assert memory(workspace) == written
+
+
 def test_the_next_write_notices_what_nobody_observed(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = AddressedLedger(workspace, lambda: TODAY)
