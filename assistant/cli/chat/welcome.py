@@ -7,7 +7,6 @@ already is not asked for.
 import re
 import shutil
 import textwrap
-import time
 from pathlib import Path
 
 import typer
@@ -26,8 +25,6 @@ EMPTY_PROFILE = r"^- I have just made this workspace.*\n?"
 """The line of USER.md that the name replaces."""
 VOICE = r"(?<=^## Voice\n\n)"
 """The position of the tone in IDENTITY.md: directly under its heading."""
-NEW = 7 * 24 * 3600
-"""The seconds after `init` in which a workspace counts as new."""
 COUNTS = ("", "One question", "Two questions", "Three questions")
 MAX_OFFERS = 5
 """Maximum number of models offered."""
@@ -54,15 +51,14 @@ class MessageInstead(Exception):
 
 
 def greet(options: Globals) -> str:
-    """Ask the questions in the first chat after `init`, if that was lately, and never again: the
-    name and the tone unless the owner has written their files, the model unless there is one.
+    """Ask the questions in the first chat after `init`, and never again: the name and the tone
+    unless the owner has written their files, the model unless there is one.
 
     A message in place of an answer ends them, and is returned.
     """
     workspace = options.workspace()
     if not workspace.new.exists():
         return ""
-    is_new = time.time() - workspace.new.stat().st_mtime < NEW
     workspace.new.unlink()
     from assistant.cli.doctor import model_name  # models and settings: slow to import
 
@@ -70,7 +66,7 @@ def greet(options: Globals) -> str:
     lacks_name, lacks_tone = is_untouched(user), is_untouched(identity)
     lacks_model = not model_name()
     many = COUNTS[lacks_name + lacks_tone + lacks_model]
-    if not (is_new and many):
+    if not many:
         return ""
     echo(err=True)
     _print(TEXT["opening"].format(many=many))

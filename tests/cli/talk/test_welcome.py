@@ -1,9 +1,7 @@
 """The first hour: a workspace is offered, three questions are asked once, their answers kept."""
 
-import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,20 +82,18 @@ def test_each_question_may_be_skipped(made: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "days", "asked"),
+    ("written", "asked"),
     [
-        ({}, 0, "name tone model"),
-        ({"USER.md": "", "IDENTITY.md": " \n"}, 0, "name tone model"),
-        ({"USER.md": "Ik heet Sanne de Wit"}, 0, "tone model"),
-        ({"USER.md": "## Über mich\n\n- Mein Name ist Sanne"}, 0, "tone model"),
-        ({"IDENTITY.md": "I'm Jo"}, 0, "name model"),
-        ({"USER.md": "I'm Jo", "IDENTITY.md": "Be brief"}, 0, "model"),
-        ({}, 21, ""),
+        ({}, "name tone model"),
+        ({"USER.md": "", "IDENTITY.md": " \n"}, "name tone model"),
+        ({"USER.md": "Ik heet Sanne de Wit"}, "tone model"),
+        ({"USER.md": "## Über mich\n\n- Mein Name ist Sanne"}, "tone model"),
+        ({"IDENTITY.md": "I'm Jo"}, "name model"),
+        ({"USER.md": "I'm Jo", "IDENTITY.md": "Be brief"}, "model"),
     ],
 )
 def test_what_the_owner_has_written_is_not_asked_for(
     written: dict[str, str],
-    days: int,
     asked: str,
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -106,8 +102,6 @@ def test_what_the_owner_has_written_is_not_asked_for(
     created = setup.make(home / "place")
     for name, text in written.items():
         (created.workspace.root / name).write_text(text, "utf-8")
-    began = time.time() - days * 24 * 3600
-    os.utime(created.workspace.new, (began, began))
     heard = list[str]()
     monkeypatch.setattr(welcome, "ask_name", lambda: heard.append("name") or "")
     monkeypatch.setattr(welcome, "_answer", lambda question: heard.append("tone") or "")
