@@ -211,7 +211,7 @@ def _figure(match: re.Match[str]) -> tuple[str, Any] | None:
     exist in a calendar or on a clock."""
     if match["iso"]:
         return "date", [int(number) for number in match["iso"].split("-")][::-1]
-    if match["dotted"]:
+    if match["numbered"]:
         return "date", [int(number) for number in re.findall(r"\d+", match[0])]
     if match["offset"]:
         sign, hours, minutes = match["sign"], int(match["hours"]), match["minutes"] or "00"
