@@ -20,6 +20,7 @@ from assistant.memory.text.times.period import (
     in_year,
     later,
     months_from,
+    nth_weekday,
     on_day,
     season_near,
     units_from,
@@ -41,6 +42,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _GERMAN_AM = re.compile(r"(?<=\d)\s(?=am\s\w)", re.IGNORECASE)
 _MINUTES = re.compile(r"(past|to)(\d*)")
 _DAYS = re.compile(r"days(\d+)")
+_NTH = re.compile(r"nth(\d)")
 _YEARLIKE = re.compile(r"\d{4}")
 _PLACEHOLDERS = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
 """The placeholders and spaces of a form; a lookbehind, which has a fixed width, keeps its own."""
@@ -258,6 +260,7 @@ def _resolve(language: Language, key: str) -> Resolve:
         return lambda match, _: in_year(_year(match))
     named = {
         "day": _day,
+        "nth": _nth,
         "month": _month,
         "season": _season,
         "ago": _ago,
@@ -310,6 +313,20 @@ def _day(language: Language, match: re.Match[str], anchor: date) -> Period | Non
     past = (candidate for year in years if (candidate := on_day(year, month, day)))
     latest = next((candidate for candidate in past if candidate.start <= anchor), IMPOSSIBLE)
     return latest if latest is IMPOSSIBLE else Period(latest.start, latest.end, yearly=True)
+
+
+def _nth(language: Language, match: re.Match[str], anchor: date) -> Period:
+    """Return the third Saturday of a month, for example; without a year, the nearest one."""
+    month = _position(language.months, match["month"])
+    weekday = _position(language.weekdays, match["weekday"]) - 1
+    numbers = map(_NTH.fullmatch, (group for group, words in match.groupdict().items() if words))
+    number = next(int(named[1]) for named in numbers if named)
+    year = _year(match)
+    around = (year,) if year else range(anchor.year - 1, anchor.year + 2)
+    named = (nth_weekday(year, month, weekday, number) for year in around)
+    return min(
+        filter(None, named), key=lambda day: abs((day.start - anchor).days), default=IMPOSSIBLE
+    )
 
 
 def _month(language: Language, match: re.Match[str], anchor: date) -> Period:

@@ -84,6 +84,13 @@ def on_day(year: int, month: int, day: int) -> Period | None:
     return Period(date(year, month, day), date(year, month, day))
 
 
+def nth_weekday(year: int, month: int, weekday: int, number: int) -> Period | None:
+    """Return the first such weekday of a month, for 1; for 0 its last; None if it has not as many."""
+    days = filter(None, (on_day(year, month, day) for day in range(1, 32)))
+    named = [day for day in days if day.start.weekday() == weekday]
+    return next(iter(named[number - 1 :]), None)
+
+
 def in_month(year: int, month: int) -> Period:
     last = calendar.monthrange(year, month)[1]
     return Period(date(year, month, 1), date(year, month, last))
