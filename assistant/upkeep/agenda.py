@@ -208,7 +208,11 @@ def ics(dues: Iterable[Due]) -> bytes:
             event.add("dtstart", start)
             event.add("dtend", end + timedelta(days=1))
         if due.rule:
-            event.add("rrule", vRecur.from_ical(due.rule))
+            rule = vRecur.from_ical(due.rule)
+            if due.time and (last := rule.get("UNTIL")):  # a time of the same kind as the begin's
+                until = datetime.combine(last[0], time.max.replace(microsecond=0), begin.tzinfo)
+                rule["UNTIL"] = [until.astimezone(UTC) if due.zone else until]
+            event.add("rrule", rule)
         calendar.add_component(event)
     calendar.add_missing_timezones()
     data: bytes = calendar.to_ical()

@@ -81,6 +81,23 @@ def test_a_time_in_another_zone_is_due_by_the_local_clock(
 
 
 @pytest.mark.parametrize(
+    ("fact", "until"),
+    [
+        ("Gym every Tuesday at 18:00 until 8 December", "20261208T235959"),
+        ("Gym every Tuesday at 18:00 UTC until 8 December", "20261208T235959Z"),
+        ("Bins every Tuesday until 8 December", "20261208"),
+    ],
+)
+def test_the_last_day_of_a_rule_is_of_the_kind_of_its_first(fact: str, until: str) -> None:
+    (occasion,) = occasions(fact, "2026-11-26")
+    passage = Passage("1", fact, fact, "MEMORY.md", 1, 1, 0, len(fact))
+    item = Due("2026-12-01", "2026-12-01", passage, occasion.time[:5], occasion.rule, "", 0,
+               occasion.zone)  # fmt: skip
+    (made,) = Calendar.from_ical(ics([item])).events
+    assert f"UNTIL={until};" in f"{made['RRULE'].to_ical().decode()};"
+
+
+@pytest.mark.parametrize(
     ("fact", "at"),
     [
         ("The workshop on 4 December 2026 is from 8 to 12", "08:00"),

@@ -18,6 +18,7 @@ from assistant.memory.text.times.dates import (
     RE,
     Mention,
     ahead,
+    asked,
     mentioned,
     numbered,
     spans,
@@ -111,7 +112,7 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
         return ()
     text = languages.in_figures(in_figures(text))
     day = date.fromisoformat(anchor) if anchor else None
-    rest, recurring = _recurring(text)
+    rest, recurring = _recurring(text, anchor)
     dated = languages.says("yearly", text)
     result: list[Occasion] = list(recurring)
     rest = _as_moved(rest, anchor)
@@ -132,7 +133,7 @@ def days_ahead(text: str, today: date) -> list[Period]:
     return [Period(max(span.start, today), span.end) for span in spans]
 
 
-def _recurring(text: str) -> tuple[str, list[Occasion]]:
+def _recurring(text: str, anchor: str | None) -> tuple[str, list[Occasion]]:
     """Return the text without the words of a recurrence, and its occasions.
 
     "Every other Wednesday" without a first day may be any Wednesday.
@@ -145,24 +146,85 @@ def _recurring(text: str) -> tuple[str, list[Occasion]]:
         plan, end = parsed
         if plan.every:
             break
-        first = plan.begins or EVER
+        is_daily = "DAILY" in plan.rule
+        rest, within = _bounded(text[:begin] + text[begin + end :], begin, anchor, is_daily)
+        first, last = (within.start, within.end) if within else (EVER, date.max)
+        first = max(plan.begins or EVER, first)
         unknown = "INTERVAL=" in plan.rule and first.year == EVER.year
-        daily = plan.rule == "FREQ=DAILY" or (unknown and "DAILY" in plan.rule)
+        daily = plan.rule == "FREQ=DAILY" or (unknown and is_daily)
         habit = daily or _RE["habit"].search(text, 0, begin + end)
-        vague = not plan.is_dated or (habit and not plan.is_timed and not _time(text))
+        is_dated = plan.is_dated or ("INTERVAL=" in plan.rule and not unknown)
+        vague = not is_dated or (habit and not plan.is_timed and not _time(text))
         by_chance = plan.rule.startswith("FREQ=YEARLY") and not _RE["each"].match(text, begin)
         if not plan.rule or vague or by_chance or languages.says("yearly", text):
             continue
+        if within is None:
+            return rest, []
         rule, rhythm_text = plan.rule, rhythm(plan)
         if unknown:
             rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
             rhythm_text += FROM_WHEN
-        rest = text[:begin] + text[begin + end :]
+        if last < date.max:
+            rule, rhythm_text = f"{rule};UNTIL={last:%Y%m%d}", f"{rhythm_text} until {last}"
         times = [f"{at:%H:%M} {plan.zone}".rstrip() for at in plan.times]
         if not plan.is_timed:
             times = ["" if _days(rest, YEARLESS, None, True) else _time(text)]
         return rest, [Occasion(first, first, at, rule, rhythm_text) for at in times]
     return text, []
+
+
+def _bounded(text: str, at: int, anchor: str | None, is_daily: bool) -> tuple[str, Period | None]:
+    """Return the text without the bounds of the recurrence whose words were at a position, and its
+    first and last day; None, and nothing of its clause, if a day or bound there is not understood.
+    """
+    day = date.fromisoformat(anchor) if anchor else None
+    named = list[Mention]()
+    for mention in _days(text, anchor, day, False):
+        number = not mention.period.is_day and RE["before"].search(text, 0, mention.start)
+        named.append(replace(mention, start=number.start()) if number else mention)
+    undated = without(text, named)
+    clauses = _clauses(undated.replace(": ", "; "))
+    own = bisect([begin for begin, _ in clauses], at) - 1
+    about = [own]
+    for step in (-1, 1):
+        near = own + step
+        while 0 <= near < len(clauses) and _RE["only_times"].fullmatch(undated, *clauses[near]):
+            about.append(near)
+            near += step
+    bounds = {bound.end(): bound for bound in _RE["bound"].finditer(undated)}
+    first, last, is_sure = EVER, date.max, True
+    for mention in named:
+        index = bisect([begin for begin, _ in clauses], mention.start) - 1
+        span, said = mention.period, bounds.get(mention.start)
+        is_ahead = day is None or span.end > day
+        is_unit = len(span.iso) < len(YEARLESS) or not re.search(
+            r"\d", text[mention.start : mention.end]
+        )
+        spans = not span.is_day and is_daily and abs(index - own) == 1
+        if index not in about and not spans:
+            continue
+        if said and said["last"]:
+            last = span.end
+        elif said and said["first"] and (span.is_day or is_unit):
+            first = span.start
+        elif not span.is_day and (said or is_ahead):
+            first, last = span.start, span.end
+        elif not said:
+            is_sure &= not is_ahead
+            continue
+        begins = said.start() if said else mention.start
+        text, undated = (
+            f"{each[:begins]}{' ' * (mention.end - begins)}{each[mention.end :]}"
+            for each in (text, undated)
+        )
+    for begin, end in (clauses[index] for index in about):
+        left = undated[begin:end]
+        for other in asked(left, day or date.fromisoformat(YEARLESS)):
+            is_past = day and other.period.end < day and not other.period.yearly
+            is_sure &= is_past or other.period.end - other.period.start >= A_YEAR
+        if _RE["unbounded"].search(left):
+            text, is_sure = text[:begin] + " " * (end - begin) + text[end:], False
+    return text, Period(first, last) if is_sure else None
 
 
 def _yearly(text: str, day: date, time: str) -> Occasion:
@@ -177,7 +239,7 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
 def _as_moved(text: str, anchor: str | None) -> str:
     """Return the text, at the same length, with the words blanked out that surely say from when
     something was moved: "the dentist was moved from 3 to 8 December", "the visit on Friday was
-    moved to Monday"."""
+    moved to Monday", "moved from 10:00 to 11:30"."""
     if not (ends := languages.ends_of("moved", text)):
         return text
     named = [(mention.start, mention.end) for mention in mentioned(text, anchor)]
@@ -186,11 +248,23 @@ def _as_moved(text: str, anchor: str | None) -> str:
     undated = text
     for start, end in named:
         undated = undated[:start] + "\0" * (end - start) + undated[end:]
-    for begin, end in _clauses(text):
+    untimed = _RE["moved_time"].sub(
+        lambda at: "\0" * len(at[0]) if at["at"] or _is_sure(at) else at[0], undated
+    )
+    for begin, end in _clauses(untimed):
         if ends.isdisjoint(range(begin, end + 1)):
             continue
-        direct = (m for m in RE["moved_to"].finditer(undated, begin, end) if m.start() in ends)
-        if link := next(direct, None) or RE["moved_onto"].search(undated, begin, end):
+        for old in _RE["moved_from"].finditer(undated, begin, end):
+            if old["at"] or _is_sure(old):
+                text = text[: old.start()] + " " * len(old[0]) + text[old.end() :]
+        links = (
+            m
+            for words in (undated, untimed)
+            for form in ("moved_to", "moved_onto")
+            for m in RE[form].finditer(words, begin, end)
+            if form == "moved_onto" or m.start() in ends
+        )
+        if link := next(links, None):
             for start, stop in ((begin, link.start("to")), link.span("old")):
                 if start >= 0:
                     text = text[:start] + " " * (stop - start) + text[stop:]

@@ -298,6 +298,20 @@ Horaires changés du 24 au 26 décembre = 2026-12-24/2026-12-26
 El horario cambia del 24 al 26 de diciembre = 2026-12-24/2026-12-26
 El horario se cambió del 24 al 26 de diciembre = 2026-12-24/2026-12-26
 The course was postponed from 3 December at 9 to 8 December at 10 = 2026-12-08 10:00
+Kitchen delivery moved from Dec 8 at 9am to Dec 10 at 2pm = 2026-12-10 14:00
+Dentist moved from Dec 3, 9am to Dec 10, 2pm = 2026-12-10 14:00
+Dentist moved from 10:00 on December 3 to 11:30 on December 8 = 2026-12-08 11:30
+Walk-through moved from 14:00 to 16:00 on December 9 = 2026-12-09 16:00
+On December 9 the walk-through was moved from 2 to 4pm = 2026-12-09 16:00
+Walk-through moved from 14:00-15:00 to 16:00-17:00 on December 9 = 2026-12-09 16:00
+Inspection on 2026-12-11 was moved from 10:00 to 13:30 = 2026-12-11 13:30
+Team meeting moved from 3 December 10:00 to 10 December 11:30 = 2026-12-10 11:30
+Site visit moved from Thursday 10:00 to Friday 11:30 = 2026-11-20 11:30
+Die Besprechung am 9. Dezember wurde von 14 Uhr auf 16 Uhr verlegt = 2026-12-09 16:00
+Zahnarzt von 10 Uhr am 3. Dezember auf 11:30 Uhr am 8. Dezember verschoben = 2026-12-08 11:30
+La cita del 9 de diciembre se cambió de las 10:00 a las 11:30 = 2026-12-09 11:30
+La cita se cambió del 3 de diciembre a las 10:00 al 10 de diciembre a las 11:30 = 2026-12-10 11:30
+Vergadering op 2026-12-09 verplaatst van 14:00 naar 16:00 = 2026-12-09 16:00
 Moved to 9 December from 1 December at 10: gas inspection = 2026-12-09 10:00
 Choir was moved from Monday to Wednesday at 19:00 = 2026-11-18 19:00
 Der Zahnarzt wurde vom 3.12. auf den 8.12. um 9 Uhr verschoben = 2026-12-08 09:00
@@ -315,6 +329,28 @@ Il concerto è spostato dal 2026-12-03 al 2026-12-10 = 2026-12-10
 Mia comes on 3 December and the dentist was moved to 8 December = 2026-12-03, 2026-12-08
 The fair moved to Graz, open from 3 to 9 December = 2026-12-03/2026-12-09
 In der Nacht vom 3.12. auf den 4.12. wird gewartet = 2026-12-03, 2026-12-04
+"""
+NTH = """\
+Half marathon on the third Saturday of March = 2027-03-20
+The 3rd Saturday in March 2027 is the half marathon = 2027-03-20
+The fire drill is on the first Monday of December at 10am = 2026-12-07 10:00
+Every third Saturday of March the half marathon = 2027-03-20
+Last Friday in January: party = 2027-01-29
+We met on the third Saturday of October = none
+Meeting on the fifth Saturday in February 2027 = none
+The fair is on the first Friday after Easter = none
+Saturday in March = 2026-11-21
+Wahl am ersten Sonntag im Februar um 9 Uhr = 2027-02-07 09:00
+Reunión el primer lunes de febrero a las 10:00 = 2027-02-01 10:00
+"""
+HYPHENS = """\
+Mia's flight is on 24-12-2026 at 10:00 = 2026-12-24 10:00
+Flug am 24-12-2026 um 10 Uhr = 2026-12-24 10:00
+Party on 12-12-2026 = 2026-12-12
+Party on 12-24-2026 = 2026-12-24
+Party on 5-6-2027 = none
+Order 24-12-2026-7 is on its way = none
+Holiday 24-12-2026 to 28-12-2026 = 2026-12-24/2026-12-28
 """
 DOTTED = """\
 The exhibition opens 14.12. in Köln = 2026-12-14
@@ -336,7 +372,7 @@ IP 10.12.3.4 = none
 """
 
 
-@pytest.mark.parametrize("line", [*OFF.splitlines(), *MOVED.splitlines(), *DOTTED.splitlines()])
+@pytest.mark.parametrize("line", f"{OFF}{MOVED}{NTH}{HYPHENS}{DOTTED}".splitlines())
 def test_words_that_belong_together_name_one_day(line: str) -> None:
     fact, days = line.split(" = ")
     found = [
@@ -344,6 +380,53 @@ def test_words_that_belong_together_name_one_day(line: str) -> None:
         for each in occasions(fact, TOLD)
     ]
     assert (", ".join(found) or "none") == days
+
+
+@pytest.mark.parametrize(
+    "line",
+    """\
+Gym class every Tuesday at 6pm until December 1 = 17 24 1 at 18:00
+Gym class every Tuesday at 6pm through December 1 = 17 24 1 at 18:00
+Gym class every Tuesday, until December 1, at 6pm = 17 24 1 at 18:00
+Until December 1 gym class every Tuesday at 6pm = 17 24 1 at 18:00
+Gym class every Tuesday at 6pm until Friday = 17 at 18:00
+Gym class every Tuesday at 6pm from November 24 to December 8 = 24 1 8 at 18:00
+Gym class every Tuesday from 2026-11-24 until 2026-12-08 at 6pm = 24 1 8 at 18:00
+Gym class every Tuesday at 6pm in December 2026 = 1 8 15 at 18:00
+Gym class every Tuesday from 6pm until 8pm = 17 24 1 8 15 at 18:00
+Gym class every Tuesday at 6pm until further notice = 17 24 1 8 15 at 18:00
+Gym class every Tuesday at 6pm, on holiday from 7 to 9 December = 17 24 1 8 15 7 at 18:00
+Gym class every Tuesday at 6pm since March 3 = 17 24 1 8 15 at 18:00
+Gym class every Tuesday at 6pm until Christmas = none
+Gym class every Tuesday at 6pm until June = none
+Gym class every Tuesday at 6pm in January = none
+Gym class every Tuesday at 6pm for three weeks = none
+Therapy is every Thursday at 4pm except December 3 = none
+Therapy is every Thursday at 4pm, but not on December 3 = none
+Therapie jeden Donnerstag um 16 Uhr außer am 3. Dezember = none
+Painting the fence December 7th thru the 9th, 8am each day = 7 8 9 at 08:00
+Inspector comes every day from 7 to 9 December at 10am = 7 8 9 at 10:00
+Der Prüfer kommt vom 7. bis 9. Dezember jeden Tag um 10 Uhr = 7 8 9 at 10:00
+Chor jeden Donnerstag um 19 Uhr bis zum 3. Dezember = 19 26 3 at 19:00
+Chor bis 3.12.2026 jeden Donnerstag um 19 Uhr = 19 26 3 at 19:00
+Chor jeden Donnerstag um 19 Uhr bis Weihnachten = none
+Bulk trash every other Tuesday starting December 1 = 1 15
+Bulk trash every other Tuesday, starting on the 1st of December, at 7am = 1 15 at 07:00
+Starting December 1, bulk trash every other Tuesday = 1 15
+Bulk trash every 2 weeks starting December 1 = 1 15
+Sperrmüll jeden zweiten Dienstag ab 1. Dezember = 1 15
+Sperrmüll ab dem 1.12. alle zwei Wochen dienstags um 7 Uhr = 1 15 at 07:00
+Bulk trash every other Tuesday from next week = 24 8""".splitlines(),
+)
+def test_a_recurrence_keeps_its_bounds_or_is_left_out(line: str) -> None:
+    fact, days = line.split(" = ")
+    due = [
+        (day.day, at)
+        for each in occasions(fact, TOLD)
+        for day, _, at in each.within(date(2026, 11, 17), date(2026, 12, 15))
+    ]
+    times = " ".join(dict.fromkeys(f" at {at}" for _, at in due if at))
+    assert (" ".join(str(day) for day, _ in due) + times or "none") == days
 
 
 @pytest.mark.parametrize(
