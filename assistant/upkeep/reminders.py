@@ -11,7 +11,7 @@ from assistant.memory.text.times.schedule import describe
 from assistant.memory.text.times.wording import (
     instruction,
     moment,
-    time_at_the_end,
+    time_within,
 )
 from assistant.session import beats
 from assistant.upkeep import timers
@@ -72,7 +72,7 @@ def remind(
     text = time.rest.replace("<!--", "<! --").strip()
     if not text:
         raise UsageError("the reminder has no text", "Write it after the time")
-    if not time.is_timed and (late := time_at_the_end(text)):
+    if not time.is_timed and (late := time_within(text, at_the_end=time.is_apart)):
         raise UsageError(
             f"“{late}” could be the time of the reminder or part of its text",
             f"Put the time of day first: “{time.day} {late}: …”",
@@ -92,13 +92,15 @@ def remind(
 @dataclass(frozen=True, slots=True)
 class _Time:
     """The time at the start of a reminder, in the form of HEARTBEAT.md and for the owner; `rest` is
-    the text after it, and `is_timed` says whether it has a time of its `day`."""
+    the text after it, which may be `is_apart`, behind a colon; and `is_timed` says whether it has a
+    time of its `day`."""
 
     begin: str
     shown: str
     rest: str
     day: str
     is_timed: bool
+    is_apart: bool
 
 
 def _time_of(when: str, what: str, now: datetime) -> _Time:
@@ -109,18 +111,19 @@ def _time_of(when: str, what: str, now: datetime) -> _Time:
     is_once = bool(once.due) and not once.word
     rest = once.rest if is_once else rhythm.rest
     begin = words[: len(words) - len(rest)].rstrip()
-    if not begin.endswith(":"):
+    is_apart = begin.endswith(":")
+    if not is_apart:
         rest = _JOINT.sub("", rest)
     if (due := once.due) and is_once:
         day, year = f"on {due:%Y-%m-%d}", "" if due.year == now.year else f" {due.year}"
         shown = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
-        return _Time(f"{day} at {due:%H:%M}", shown, rest, day, once.is_timed)
+        return _Time(f"{day} at {due:%H:%M}", shown, rest, day, once.is_timed, is_apart)
     if (schedule := rhythm.schedule) and not schedule.once:
         begin = begin.rstrip(" :,—–-")
         if not instruction(begin).schedule:
             begin += f" from {schedule.begins}"  # it counts from now, and the file has to say so
         is_timed = schedule.is_timed or schedule.every is not None
-        return _Time(begin, describe(schedule), rest, begin, is_timed)
+        return _Time(begin, describe(schedule), rest, begin, is_timed, is_apart)
     is_rhythm = rhythm.word and not (rhythm.schedule or once.cure)
     problem = rhythm if is_rhythm else once
     fault = "has passed" if problem.passed else "is not understood as a time"

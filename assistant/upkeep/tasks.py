@@ -16,11 +16,13 @@ from assistant.memory.text.markdown import BLOT, FENCE, blank
 from assistant.memory.text.times.schedule import Schedule
 from assistant.memory.text.times.tokens import sure_times
 from assistant.memory.text.times.wording import (
+    BEHIND_COLON,
     Reading,
     begins_with_time,
     instruction,
     schedule,
     starts,
+    time_within,
 )
 from assistant.quoting import COMMENT
 from assistant.tables import table_of
@@ -39,6 +41,9 @@ _ENTRY = re.compile(
 """A heading; or an item or line, with the lines indented below it."""
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*")
 _ITEM = re.compile(rf"{_MARKER}\s*(?P<box>\[[ xX]\]\s+)?(?P<text>.*)", re.DOTALL)
+_APART = re.compile(r"[(,;—–]\W*(?:\w+\s)?\S+\Z")
+"""The last word of a text, set off from the words before it."""
+_COLON = re.compile(r":(?=\s|$)")
 _data = table_of(__file__)
 _LATE = [re.compile(pattern, re.IGNORECASE) for pattern in _data["late"]]
 _REMINDS = re.compile(_data["reminds"], re.IGNORECASE)
@@ -156,13 +161,21 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
     grace = GRACE
     if late and late["n"]:
         grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
-    has_own_time = ":" in text.partition("\n")[0] and begins_with_time(text)
+    has_own_time = bool(":" in text.partition("\n")[0] and begins_with_time(text))
+    lead, *behind = _COLON.split(text.partition("\n")[0], maxsplit=1)
+    has_own_time |= bool(behind and _time_before(lead))
     days = None if inherited and (inherited.is_timed or inherited.every) else inherited
     parsed = instruction(text, days=days)
     if parsed == Reading():
         parsed = _ending(text, inherited)
     if inherited and not (parsed.schedule or parsed.end or has_own_time):
         parsed = Reading(inherited, rest=text)
+    elif (
+        (own := parsed.schedule)
+        and not (own.is_timed or own.every)
+        and (other := time_within(_COLON.split(text[parsed.end :], maxsplit=1)[0]))
+    ):
+        parsed = Reading(word=other, cure=BEHIND_COLON)
     if parsed.schedule is None:
         return Unread(entry.line, entry.text, parsed.cure or UNTIMED, parsed.word)
     what = parsed.rest
@@ -171,6 +184,12 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
     if not what:
         return Unread(entry.line, entry.text)
     return Task(entry.line, what, parsed.schedule, skips, grace, bool(reminds))
+
+
+def _time_before(lead: str) -> str:
+    """Return a time of day or the words of a schedule in what is before a colon; "" if none."""
+    rhythms = (lead[begin:] for begin in starts(lead) if schedule(lead[begin:]))
+    return time_within(lead) or next(rhythms, "")
 
 
 def _ending(text: str, days: Schedule | None) -> Reading:
@@ -185,9 +204,10 @@ def _ending(text: str, days: Schedule | None) -> Reading:
         if not match or (days and not match[0].is_timed) or text[begin + match[1] :].strip(" .!)"):
             continue
         what = text[:begin].rstrip(" (,;:—–-")
-        times = [time for word in what.split() if (time := sure_times(word))]
+        times = [time for word in what.split() if (time := sure_times(word.lstrip('(“„"')))]
         if times:
-            return Reading() if days else Reading(word=times[0])
+            is_apart = not days or _APART.search(what)
+            return Reading(end=len(text), word=times[0]) if is_apart else Reading()
         if days and (days.is_timed or days.every):
             return Reading(end=len(text), word=text[begin:], cure=TWO_TIMES)
         return Reading(match[0], rest=what)

@@ -189,6 +189,12 @@ def test_the_cure_of_a_passed_time_keeps_its_zone_and_its_sense(
         ("next Monday the meeting, 10:30", "10:30"),
         ("every Friday put the bins out at 18:00", "at 18:00"),
         ("morgen die Bank anrufen um 17 Uhr", "um 17 Uhr"),
+        ("tomorrow uh at 2:30pm call Patty", "at 2:30pm"),
+        ("tomorrow early 6:30 wake up", "6:30"),
+        ("tomorrow call Bo at 9 am about the car", "at 9 am"),
+        ("every Friday somewhere around 3pm tidy up", "3pm"),
+        ("morgen so gegen 14:30 Bank anrufen", "14:30"),
+        ("Friday a las 14:30 llamar", "14:30"),
     ],
 )
 def test_a_time_behind_the_text_is_not_guessed_at(here: Workspace, words: str, late: str) -> None:
@@ -199,6 +205,37 @@ def test_a_time_behind_the_text_is_not_guessed_at(here: Workspace, words: str, l
     assert remind(here, f"tomorrow at 8 {text}", NOW).confirmation.startswith(
         f"Tue 24 Nov, 08:00: {text}"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "bound"),
+    [
+        ("Saturday no later than 7 leave", "no later than"),
+        ("every Saturday no later than 7:15 leave", "no later than"),
+        ("Freitag spätestens 7:15 losfahren", "spätestens 7:15"),
+    ],
+)
+def test_a_bound_of_a_time_is_not_understood(here: Workspace, words: str, bound: str) -> None:
+    with pytest.raises(UsageError, match=f"“{bound}” is not understood"):
+        remind(here, words, NOW)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tomorrow buy the 7:15 train ticket",
+        "tomorrow write “at 7:15” on the card",
+        "tomorrow: write to Bo that 7:15 is too early",
+        "tomorrow pay 12.50 to Bo",
+    ],
+)
+def test_a_time_of_a_thing_is_text(here: Workspace, words: str) -> None:
+    added = remind(here, words, NOW)
+    assert added.next == "2026-11-24T09:00" and added.text == re.split(r":? ", words, maxsplit=1)[1]
+
+
+def test_a_time_in_dutch_is_understood(here: Workspace) -> None:
+    assert remind(here, "morgen om 14 uur bank bellen", NOW).next == "2026-11-24T14:00"
 
 
 def test_a_number_behind_the_text_is_no_time(here: Workspace) -> None:

@@ -98,6 +98,25 @@ def test_a_time_in_an_item_is_one_on_the_days_of_its_heading() -> None:
     assert unread[0].cure == "It does not say on which days; write “every day at 10:”"
 
 
+def test_another_time_in_an_item_is_told_and_not_overruled_by_the_heading() -> None:
+    lines = (
+        "- biweekly on Friday at 4pm remind me: payday",
+        "- remind me every Friday at 3pm: clean the shop",
+        "- erinnere mich jeden Freitag: Laden putzen",
+        "- call the bank, Tuesday at 14:30",
+        "- Bank anrufen (am Dienstag um 14:30)",
+        "- every Friday uh at 3pm clean the shop",
+        "- every Friday put the bins out at 18:00",
+    )
+    for heading in ("## Each Saturday", "Each Saturday:"):
+        found, unread = tasks(f"{heading}\n- look\n" + "\n".join(lines))
+        assert [task.text for task in found] == ["look"]
+        assert [each.line for each in unread] == [*range(3, 10)]
+    texts = ("take the 7:15 train", "remind me: buy a ticket for the 7:15 train", "what is due?")
+    found, unread = tasks("## Each Saturday\n" + "".join(f"- {text}\n" for text in texts))
+    assert len(found) == 3 and not unread
+
+
 def test_words_of_time_in_a_task_change_nothing_of_the_heading_above_it() -> None:
     items = (
         "review what I do daily",

@@ -85,7 +85,7 @@ def on_day(year: int, month: int, day: int) -> Period | None:
 
 
 def nth_weekday(year: int, month: int, weekday: int, number: int) -> Period | None:
-    """Return the first such weekday of a month, for 1; for 0 its last; None if it has not as many."""
+    """Return the first such weekday of a month for 1, its last for 0; None if it has fewer."""
     days = filter(None, (on_day(year, month, day) for day in range(1, 32)))
     named = [day for day in days if day.start.weekday() == weekday]
     return next(iter(named[number - 1 :]), None)

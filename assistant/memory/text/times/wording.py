@@ -63,6 +63,9 @@ _RECURRING = ("every", "adverb", "once", "nth", "ord")
 """Kinds of words that indicate a recurrence; so do the plurals of days."""
 _data = table_of(__file__)
 _ZONELIKE = re.compile(_data["zonelike"], re.IGNORECASE)
+_BOUND = re.compile(_data["bound"], re.IGNORECASE)
+_QUOTED = re.compile(_data["quoted"])
+_DECIMAL = re.compile(r"[\d.]+")
 _COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
 """Separates a time from the text; after it only a time of day is a time."""
 _JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
@@ -214,16 +217,23 @@ def _read(text: str, productions: Sequence["_Production"], now: datetime) -> "_R
     return reader
 
 
-def time_at_the_end(text: str) -> str:
-    """Return the time of day that a text ends with, such as "at 17:00"; "" if none."""
-    text = text.rstrip(" .!?")
+def time_within(text: str, *, at_the_end: bool = False) -> str:
+    """Return the time of day that a text has, such as "at 17:00", or ends with; "" if none.
+
+    One in quotation marks, or behind an article before the end, is of a thing: "the 7:15 train".
+    """
+    text = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), text).rstrip(" .!?")
+    before = ""
     for word in WORD.finditer(text):
         reader = _Reader(text[word.start() :], ANCHOR)
         with suppress(_Impossible):
             reader.read(_MOMENT)
-            reaches = word.start() + reader.end == len(text)
-            if reaches and reader.times and not (reader.once or reader.due):
-                return text[word.start() :]
+            if reader.times and not (reader.once or reader.due):
+                end = word.start() + reader.end
+                is_sure = not at_the_end and before not in _ARTICLES and reader.is_in_figures
+                if end == len(text) or is_sure:
+                    return text[word.start() : end]
+        before = kind_of(word[0])
     return ""
 
 
@@ -269,6 +279,12 @@ class _Reader:
         return bool(self.times or self.due or self._unit in _MINUTES)
 
     @property
+    def is_in_figures(self) -> bool:
+        """Whether a time of day was read that is no bare number: "9:00", "9 Uhr", not "at 9"."""
+        words = (token.word for token in self._tokens[: self._at] if token.kind == "clock")
+        return any(not _DECIMAL.fullmatch(word) for word in words)
+
+    @property
     def is_settled(self) -> bool:
         """Whether the half of the day is named, in figures or by a part of the day."""
         return bool(self._halved or self._settled or self.parts)
@@ -303,6 +319,8 @@ class _Reader:
         """Return the first words of a text that may continue the time; "" if it does not."""
         rest = text.lstrip(" ,(")
         word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
+        if bound := _BOUND.match(rest):
+            return bound[0]
         kinds = [token.kind for token in tokens(rest[:LONGEST])]
         says_when = not {*kinds} <= {*_ARTICLES, *_PREPOSITIONS}
         if kind_of(word) in _PREPOSITIONS:

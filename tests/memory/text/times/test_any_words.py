@@ -74,7 +74,7 @@ def test_a_question_and_a_reminder_of_any_words_are_understood_or_refused(seed: 
         with suppress(UsageError):
             dates.day_of(text, now.date())
         wording.moment(text, now)
-        wording.begins_with_time(text), wording.time_at_the_end(text)
+        wording.begins_with_time(text), wording.time_within(text)
         read = wording.schedule(text, now)
         for made in (read and read[0], wording.instruction(text, now).schedule):
             if made:
