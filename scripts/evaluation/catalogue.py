@@ -102,13 +102,23 @@ def _documents(project: str) -> Plan:
     return Plan("documents", suite, (suite,), (probes.within(500, 1000), probes.ranked()))
 
 
-def _kind(name: str) -> Plan:
-    """Return the plan of one kind of notes, among a thousand other facts; all are reported
-    together."""
+def _together(name: str, folder: str, *suites: str) -> Iterator[Plan]:
+    """Yield a plan for each of these suites in a folder, among a thousand other facts; all are
+    reported together."""
     asked = (probes.turn(), probes.within(450, 1000), probes.ranked())
-    return Plan("kinds of notes, 1,000", f"kinds/{name}", (f"kinds/{name}", FILLER), asked)
+    for suite in suites:
+        path = f"{folder}/{suite}"
+        yield Plan(f"{name}, 1,000", path, (path, FILLER), asked)
 
 
+LANGUAGES = (
+    *("arabic", "chinese", "french", "german", "italian"),
+    *("japanese", "korean", "portuguese", "russian", "spanish"),
+)
+KINDS = (
+    *("agent", "bilingual", "caregiver", "contacts", "diary"),
+    *("household", "madrid", "project", "study"),
+)
 PLANS = (
     Plan("facts", "facts", FACTS, (probes.turn(), probes.ranked())),
     Plan("typos", "typos", FACTS, (probes.ranked(),)),
@@ -124,7 +134,7 @@ PLANS = (
     *_among("stale", probes.turn(), probes.current()),
     *_marks(),
     Plan("small talk", "smalltalk", ("life", FILLER), (probes.disturbed(),)),
-    Plan("languages", "languages", ("languages", FILLER), (probes.turn(), probes.ranked())),
-    *map(_kind, ("contacts", "diary", "household", "project", "study")),
+    *_together("languages", "languages", *LANGUAGES),
+    *_together("kinds of notes", "kinds", *KINDS),
     *map(_documents, ("alertmanager", "click", "httpx", "mkdocs", "restic", "ripgrep")),
 )

@@ -2,7 +2,10 @@
 
 `PolyglotEmbedder` concatenates the vectors of MiniLM and of multilingual-e5-small (Wang et al.,
 2024, a hundred languages), so a cosine is the mean of both models' cosines. All of e5's vectors
-are in a narrow cone (Ethayarajh, 2019), so their mean is subtracted first. `MappedEmbedder` is for
+are in a narrow cone (Ethayarajh, 2019), so their mean is subtracted first. Those of one language
+are near one another, whatever they say; half of the offset between a language and English is
+subtracted too, or a question in English would find the notes in English before a note in German
+that answers it (Libovický, Rosa and Fraser, 2020, subtract all of it). `MappedEmbedder` is for
 machines without e5: Google's multilingual Universal Sentence Encoder (Yang et al., 2020) supports
 fifteen languages.
 
@@ -37,8 +40,10 @@ USE_MAP = Path(__file__).with_name("polyglot.npy")
 WIDE_MAP = Path(__file__).with_name("wide.npy")
 """Shape (385, 384): maps e5's 384 numbers and a constant 1 to MiniLM's."""
 WIDE_MEAN = Path(__file__).with_name("wide_mean.npy")
-"""Shape (384,): the mean of e5's vectors over `scripts/sentences.txt` and similar sentences in
-other languages."""
+"""Shape (384,): the mean of e5's vectors, less the offsets, of sentences; half are in English."""
+WIDE_OFFSETS = Path(__file__).with_name("wide_offsets.npz")
+"""By language, shape (384,): half of the mean difference between e5's vectors of sentences and of
+the same sentences in English."""
 LONGEST = 2_000
 """The number of characters of a text that are read: more than fit into MiniLM's tokens."""
 _encoding = threading.Lock()
@@ -78,16 +83,19 @@ class PolyglotEmbedder(MappedEmbedder):
     """MiniLM and e5, concatenated. Thread-safe. e5 takes 60 MB and is loaded for the first text."""
 
     def __init__(self, english: Embedder, wide: Callable[[], WideEncoder]) -> None:
-        super().__init__(english, WIDE_MAP, WIDE_MEAN)
+        super().__init__(english, WIDE_MAP, WIDE_MEAN, WIDE_OFFSETS)
         self.dimension *= 2
         self._opened = functools.cache(wide)
         self._opening = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         texts = [_readable(text) for text in texts]
+        languages = [language_of(text) for text in texts]
         wide = self.wide(texts)
+        for row, language in enumerate(languages):
+            wide[row] -= _offsets().get(language, 0)
         near = mapped(wide, WIDE_MAP)
-        english = [row for row, text in enumerate(texts) if language_of(text) == "english"]
+        english = [row for row, language in enumerate(languages) if language == "english"]
         near[english] = self.english.embed([texts[row] for row in english])
         return normalized(np.hstack([near, normalized(wide - _read(WIDE_MEAN))]))
 
@@ -138,3 +146,9 @@ def _hash(file: Path) -> str:
 @functools.cache
 def _read(file: Path) -> NDArray[np.float32]:
     return np.asarray(np.load(file), dtype=np.float32)
+
+
+@functools.cache
+def _offsets() -> dict[str, NDArray[np.float32]]:
+    with np.load(WIDE_OFFSETS) as file:
+        return {language: np.asarray(file[language], dtype=np.float32) for language in file}

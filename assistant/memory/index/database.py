@@ -14,7 +14,7 @@ from typing import Any
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 34
+SCHEMA_VERSION = 35
 PATIENCE = 10
 """Seconds to wait for another program that uses the file."""
 _SCHEMA = Path(__file__).with_name("index.sql").read_text(encoding="utf-8")

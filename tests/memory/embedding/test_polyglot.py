@@ -110,6 +110,16 @@ def test_vectors_use_the_whole_sphere(embedder: PolyglotEmbedder) -> None:
     assert (flowers @ flowers.T).mean() - (flowers @ leases.T).mean() > 0.3
 
 
+def test_a_language_alone_brings_texts_hardly_nearer(embedder: PolyglotEmbedder) -> None:
+    """Without half of the offsets, the difference is 0.2, and an answer's cosine less than 0.5."""
+    asked = embedder.embed(["My grandmother loves white flowers", "The lease ends in March"])
+    spoken = np.array([embedder.embed(both) for both in SAID.values()])
+    in_one = (spoken[:, 0] * spoken[:, 1]).sum(axis=1).mean()
+    across = spoken @ asked.T
+    assert in_one - (across[:, 0, 1] + across[:, 1, 0]).mean() / 2 < 0.13
+    assert (across[:, 0, 0] + across[:, 1, 1]).mean() / 2 > 0.5
+
+
 @pytest.mark.parametrize(
     "text",
     [
