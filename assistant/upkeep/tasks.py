@@ -47,6 +47,7 @@ _COLON = re.compile(r":(?=\s|$)")
 _data = table_of(__file__)
 _LATE = [re.compile(pattern, re.IGNORECASE) for pattern in _data["late"]]
 _REMINDS = re.compile(_data["reminds"], re.IGNORECASE)
+_ASKS = re.compile(_data["asks"], re.IGNORECASE)
 _UNITS: Mapping[str, int] = _data["units"]
 UNTIMED = (
     "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
@@ -163,12 +164,12 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
         grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
     has_own_time = bool(":" in text.partition("\n")[0] and begins_with_time(text))
     lead, *behind = _COLON.split(text.partition("\n")[0], maxsplit=1)
-    has_own_time |= bool(behind and _time_before(lead))
+    left_over = _time_before(lead) if inherited and behind else ""
     days = None if inherited and (inherited.is_timed or inherited.every) else inherited
     parsed = instruction(text, days=days)
     if parsed == Reading():
         parsed = _ending(text, inherited)
-    if inherited and not (parsed.schedule or parsed.end or has_own_time):
+    if inherited and not (parsed.schedule or parsed.end or has_own_time or left_over):
         parsed = Reading(inherited, rest=text)
     elif (
         (own := parsed.schedule)
@@ -177,7 +178,7 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
     ):
         parsed = Reading(word=other, cure=BEHIND_COLON)
     if parsed.schedule is None:
-        return Unread(entry.line, entry.text, parsed.cure or UNTIMED, parsed.word)
+        return Unread(entry.line, entry.text, parsed.cure or UNTIMED, parsed.word or left_over)
     what = parsed.rest
     reminds = _REMINDS.match(what)
     what = (what[reminds.end() :] if reminds else what).strip()
@@ -187,9 +188,15 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
 
 
 def _time_before(lead: str) -> str:
-    """Return a time of day or the words of a schedule in what is before a colon; "" if none."""
-    rhythms = (lead[begin:] for begin in starts(lead) if schedule(lead[begin:]))
-    return time_within(lead) or next(rhythms, "")
+    """Return the schedule of a reminder or a time of day in what is before a colon; "" if none.
+
+    Figures alone are no time: "John 3:16".
+    """
+    for begin in starts(lead):
+        if _ASKS.fullmatch(lead, 0, begin) and (match := schedule(lead[begin:])):
+            return lead[begin : begin + match[1]].strip()
+    time = time_within(lead)
+    return time if re.search(r"[^\W\d]", time) else ""
 
 
 def _ending(text: str, days: Schedule | None) -> Reading:

@@ -67,6 +67,20 @@ def test_a_new_workspace_has_no_task_and_those_it_offers_are_understood() -> Non
     assert unread == []
 
 
+def test_the_example_of_the_docs_is_understood_as_they_say() -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "heartbeat.md").read_text("utf-8")
+    found, unread = tasks(docs.partition("```markdown\n")[2].partition("```")[0])
+    assert [(describe(task.schedule), task.text.partition(":")[0]) for task in found] == [
+        (
+            "every 30 minutes between 09:00 and 18:00, Monday to Friday",
+            "is there a new file in inbox/ that I should read?",
+        ),
+        ("Monday to Friday at 08:00", "what is due today and tomorrow?"),
+        ("every Friday at 16:00", "The weekly review"),
+    ]
+    assert [line.text for line in unread] == ["when the moon is full: howl"]
+
+
 def test_a_second_paragraph_belongs_to_its_task() -> None:
     (found,), unread = tasks("- every day: look\n\n  and say so\n\nOther text\n")
     assert (found.text, len(unread)) == ("look\n\nand say so", 1)
@@ -117,12 +131,30 @@ def test_another_time_in_an_item_is_told_and_not_overruled_by_the_heading() -> N
     assert len(found) == 3 and not unread
 
 
+def test_a_time_before_the_colon_of_a_task_is_told_if_it_is_left_over() -> None:
+    lines = {
+        "remind me every Friday at 3pm: clean the shop": "every Friday at 3pm",
+        "erinnere mich jeden Freitag: Laden putzen": "jeden Freitag",
+        "call the bank at 14:30: ask for Bo": "at 14:30",
+    }
+    found, unread = tasks("## Each Saturday\n" + "".join(f"- {line}\n" for line in lines))
+    assert not found
+    assert [line.word for line in unread] == [*lines.values()]
+
+
 def test_words_of_time_in_a_task_change_nothing_of_the_heading_above_it() -> None:
     items = (
         "review what I do daily",
         "plan the meals for every day",
         "write to Tom on Mondays",
         "list what is due on Monday at 9",
+        "Do the weekly review: what was finished?",
+        "The weekly review: what was finished?",
+        "Summarise the monthly budget: three lines",
+        "Check the daily backup: is it there?",
+        "Training on Tuesdays: who comes?",
+        "Read John 3:16: explain it",
+        "Look at https://example.org:8080/daily: ok?",
     )
     found, unread = tasks("## Every Friday at 17:00\n" + "".join(f"- {item}\n" for item in items))
     assert [task.text for task in found] == [*items] and not unread

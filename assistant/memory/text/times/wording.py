@@ -200,7 +200,13 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
 
 
 def begins_with_time(text: str) -> str:
-    """Return the first words of a text that begins like a time; "" if it does not."""
+    """Return the first words of a text that begins like a time; "" if it does not.
+
+    "The weekly review" does not.
+    """
+    first, second = [*map(kind_of, WORD.findall(text)[:2]), "", ""][:2]
+    if first in _ARTICLES and second == "adverb":
+        return ""
     return _Reader(text).continuation(text)
 
 
