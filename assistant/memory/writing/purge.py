@@ -232,7 +232,8 @@ class _Plan:
     def reworded(self, write: Write) -> Write:
         """Return a write in the form that the journal may keep."""
         words = self.words
-        quotes = write.action in ("amend", "refuse") and words.occur_in(write.text)
+        may_quote = write.action in ("amend", "refuse", "undo")
+        quotes = may_quote and words.occur_in(write.text)
         if quotes or any(map(words.are, [write.text, *write.text.split("\n")])):
             return write.scrubbed()
         if any(e.removed in self.images or words.occur_in(e.inserted) for e in write.edits):

@@ -221,6 +221,12 @@ def refused(life: Life, fact: str) -> None:
 
 
 @way
+def refused_and_undone(life: Life, fact: str) -> None:
+    refused_as_quoted(life, fact)
+    life.memory.undo()
+
+
+@way
 def refused_as_quoted(life: Life, fact: str) -> None:
     waiting(life, fact)
     (held,) = life.memory.waiting()
