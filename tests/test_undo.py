@@ -237,6 +237,23 @@ def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
         COMMANDS["/undo"].run(host, "")
 
 
+def test_undo_takes_back_a_refusal_of_the_owners_and_none_of_its_own(chat: Chat) -> None:
+    host = Host(chat)
+    turn(chat, "fill it in", ("write_file", {"path": "notes.txt", "text": "by the model\n"}))
+    read = ("read_file", {"path": "notes.txt"})
+    turn(chat, "What do my notes say?", read, ("remember", {"fact": "The notes are by hand"}))
+    (held,) = chat.memory.waiting()
+    chat.memory.review(held.id, accept=False)
+    assert chat.memory.log(1)[0].origin == Origin()
+    COMMANDS["/undo"].run(host, "")
+    assert len(chat.memory.waiting()) == 1
+    COMMANDS["/undo"].run(host, "")
+    assert not chat.memory.waiting()
+    COMMANDS["/undo"].run(host, "")
+    assert not chat.memory.waiting()
+    assert (chat.workspace.root / "notes.txt").read_text() == "written by hand\n"
+
+
 @pytest.mark.parametrize("outside", [False, True])
 def test_what_was_undone_goes_with_the_next_message(chat: Chat, outside: bool) -> None:
     shell = ("shell", {"command": "echo 1 > notes.txt"})

@@ -57,6 +57,8 @@ class Host:
         self.chat = chat
         self.screen = screen
         self.attachments: dict[str, Attached] = {}
+        self.taken_back = chat.opened
+        """When turns were last undone; that may have refused facts that waited."""
 
     def go_on(self) -> None:
         """Finish a turn that a crash interrupted."""
@@ -191,7 +193,7 @@ def undo(host: Host, _: str) -> None:
     latest = next(writes, None)
     turns = changed_by(chat.workspace, chat.memory, record.session, record.all_entries)
     changed = next(turns, None)
-    since = chat.opened
+    since = max(chat.opened, host.taken_back)
     if changed:
         since = max(since, datetime.fromisoformat(changed.ended))
     if latest and latest.origin == Origin() and datetime.fromisoformat(latest.time) > since:
@@ -210,6 +212,7 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     for changed in turns:
         back = take_back(host.chat.workspace, host.chat.memory, changed)
         lines += undo_lines(changed.name, back)
+    host.taken_back = datetime.now().astimezone()
     echo("\n".join(lines))
     text = "\n".join(lines)  # it repeats text of these turns
     is_outside = any(is_tainted(changed.turn.entries) for changed in turns)

@@ -125,9 +125,8 @@ class Review:
             held = self._named(id)
             fact = held.fact
             write = Write(
-                new_id(), now(), "refuse", fact.text, Origin(fact.origin.kind),
-                together=together, held=fact,
-            )  # fmt: skip
+                new_id(), now(), "refuse", fact.text, Origin(), together=together, held=fact
+            )
             commits.journal.begin(write, Done((write.id,)))
             self._drop(id)
         return held
