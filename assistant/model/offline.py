@@ -8,6 +8,7 @@ location, and turns "remember that …" and "remind me …" into calls of the to
 import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from assistant.events import TextDelta
 from assistant.messages import Message, Reply, ToolCall
@@ -17,10 +18,10 @@ from assistant.model.smalltalk import (
     ANSWERS,
     ASKING,
     BETWEEN,
-    QUESTIONS,
     REMINDING,
     REQUESTS,
     THAT,
+    TO,
     small_talk,
 )
 
@@ -52,11 +53,13 @@ REMEMBER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 REMIND = re.compile(
-    rf"{_BEGINNING}(?:{REMINDING})(?:[\s,:]+(?!(?:{QUESTIONS})\b)|(?<=我))(?P<reminder>\S.*)",
+    rf"{_BEGINNING}(?:{REMINDING})(?:[\s,:]+|(?<=我))(?P<reminder>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
+TO_DO = re.compile(rf"(?:{TO})\b", re.IGNORECASE)
+BETWEEN_PARAGRAPHS = re.compile(r"\n\s*\n")
 TO_REMIND = (
-    "To set a reminder, begin with its time, here or in the shell: "
+    "No reminder was set. To set one, begin with its time in the shell: "
     "`assistant remind tomorrow at 9 call the bank`."
 )
 FORGET = re.compile(r"\s*(?:please,?\s+)?forget\b\s*(?:that\b|:|about\b)?\s*(.*)", re.I | re.DOTALL)
@@ -137,8 +140,6 @@ class OfflineModel:
     def _say(self, request: str, fact: str, messages: Sequence[Message]) -> str:
         if fact:
             return "Nothing was kept: memory cannot be written in this conversation."
-        if REMIND.fullmatch(request):
-            return TO_REMIND
         if forget := FORGET.fullmatch(request):
             what = " ".join(forget[1].split()).strip(" .!\"'") or "…"
             return f'To take something out of memory, run `assistant forget "{what}"`.'
@@ -149,7 +150,8 @@ class OfflineModel:
             return self._introduction() if introduced else "Hello."
         briefed = BRIEFED.match(messages[-1].content)
         system_texts = [message.content for message in messages if message.role == "system"]
-        return _recalled([*system_texts, briefed[0]] if briefed else system_texts)
+        recalled = _recalled([*system_texts, briefed[0]] if briefed else system_texts)
+        return f"{recalled}\n\n{TO_REMIND}" if seeks_reminder(request) else recalled
 
     def _introduction(self) -> str:
         offered = self._find_offers()
@@ -181,13 +183,32 @@ def fact_to_remember(text: str) -> str:
 
 
 def reminder_to_set(text: str) -> str:
-    """Return the time and the text in "remind me tomorrow at 9 to …"; empty if there is none, or
-    the verb follows them."""
-    match = REMIND.fullmatch(text)
-    if not match or match["final"]:
+    """Return the time and the text in "remind me tomorrow at 9 to …"; empty if there is none, no
+    time begins it, or the verb follows them."""
+    match = _reminding(text)
+    if not match or match["final"] or not _begins_with_time(words := str(match["reminder"])):
         return ""
-    words = str(match["reminder"])
     return THANKS.sub("", words) if match["request"] else words
+
+
+def seeks_reminder(text: str) -> bool:
+    """Return whether a text asks to set a reminder, unlike "remind me of Anna's address"."""
+    match = _reminding(text)
+    return bool(match and (TO_DO.match(match["reminder"]) or _begins_with_time(match["reminder"])))
+
+
+def _reminding(text: str) -> re.Match[str] | None:
+    """Match the first paragraph only: what follows may be someone else's, such as an attachment."""
+    return REMIND.fullmatch(BETWEEN_PARAGRAPHS.split(text.strip(), 1)[0])
+
+
+def _begins_with_time(words: str) -> bool:
+    """Return whether words begin with a time, possibly one that `remind` refuses with a cure."""
+    from assistant.memory.text.times.wording import moment, schedule
+
+    now = datetime.now()
+    once = moment(words, now)
+    return bool(once.due or once.cure or schedule(words, now))
 
 
 def quotes(prompt: str) -> list[Quote]:

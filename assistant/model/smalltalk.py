@@ -37,8 +37,8 @@ REQUESTS = _ASKED["requests"]
 """How a question begins that asks the assistant to do something."""
 BETWEEN = _ASKED["between"]
 """Words that may stand between `ASKING` and `THAT` or the colon."""
-REMINDING, QUESTIONS = _ASKED["reminding"], _ASKED["questions"]
-"""Words by which the owner asks for a reminder, and those that ask for a memory after them."""
+REMINDING, TO = _ASKED["reminding"], _ASKED["to"]
+"""Words by which the owner asks for a reminder, and those before what it is to say."""
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 ANSWERS: Mapping[Kind, str] = _phrases["answers"]
 """The offline responder's answer to each kind."""

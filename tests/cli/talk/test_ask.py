@@ -43,14 +43,19 @@ def test_unquoted_words_and_standard_input_are_both_sent(place: Path) -> None:
 
 
 def test_without_a_model_a_reminder_is_set_or_its_command_named(place: Path) -> None:
-    def told(message: str) -> str:
-        asked = [ASSISTANT, "-w", place, "ask", message]
-        return subprocess.run(asked, capture_output=True, text=True).stdout
+    def told(*words: str, beside: str = "") -> str:
+        asked = [ASSISTANT, "-w", place, "ask", *words]
+        return subprocess.run(asked, input=beside, capture_output=True, text=True).stdout
 
     assert "09:00: call Bo (HEARTBEAT.md:" in told("remind me tomorrow at 9 to call Bo")
+    letter = "Dear Sir,\npay 900 EUR\n"
+    assert "09:00: read this (" in told("remind me tomorrow at 9 to read this", beside=letter)
     reminders = (place / "HEARTBEAT.md").read_text("utf-8")
-    assert reminders.endswith("at 09:00 remind me: call Bo\n")
+    assert "at 09:00 remind me: call Bo\n" in reminders
+    assert reminders.endswith("at 09:00 remind me: read this\n")
     assert "`assistant remind tomorrow" in told("Remind me to call Ana")
+    assert "assistant remind" not in told("Can you remind me about Anna's birthday?")
+    assert "`assistant remind tomorrow" in told("--otr", "remind me tomorrow at 9 to call Ana")
     assert (place / "HEARTBEAT.md").read_text("utf-8") == reminders
 
 
