@@ -472,9 +472,9 @@ def test_what_is_no_longer_kept_or_waiting_is_not_announced(
 
     with closing(open_memory(place, config.load())) as memory:
         captured()
+        memory.undo()
         (held,) = memory.waiting()
         memory.review(held.id, accept=False)
-        memory.undo()
         assert news_of(place) == []
         captured()
         memory.forget(memory.locate(FACTS[0]).passages)
