@@ -75,7 +75,7 @@ def remind(
     if not time.is_timed and (late := time_within(text, at_the_end=time.is_apart)):
         raise UsageError(
             f"“{late}” could be the time of the reminder or part of its text",
-            f"Put the time of day first: “{time.day} {late}: …”",
+            f"Put the reminder's time first: “{time.day} at 8:00: …”, or “{time.day} {late}: …”",
         )
     task, is_new = _write(workspace, f"{time.begin} remind me: {text}", now, origin)
     following = task.schedule.following(now)

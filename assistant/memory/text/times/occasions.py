@@ -18,7 +18,6 @@ from assistant.memory.text.times.dates import (
     RE,
     Mention,
     ahead,
-    asked,
     mentioned,
     numbered,
     spans,
@@ -148,8 +147,7 @@ def _recurring(text: str, anchor: str | None) -> tuple[str, list[Occasion]]:
             break
         is_daily = "DAILY" in plan.rule
         rest, within = _bounded(text[:begin] + text[begin + end :], begin, anchor, is_daily)
-        first, last = (within.start, within.end) if within else (EVER, date.max)
-        first = max(plan.begins or EVER, first)
+        first, last = max(plan.begins or EVER, within.start), within.end
         unknown = "INTERVAL=" in plan.rule and first.year == EVER.year
         daily = plan.rule == "FREQ=DAILY" or (unknown and is_daily)
         habit = daily or _RE["habit"].search(text, 0, begin + end)
@@ -158,8 +156,6 @@ def _recurring(text: str, anchor: str | None) -> tuple[str, list[Occasion]]:
         by_chance = plan.rule.startswith("FREQ=YEARLY") and not _RE["each"].match(text, begin)
         if not plan.rule or vague or by_chance or languages.says("yearly", text):
             continue
-        if within is None:
-            return rest, []
         rule, rhythm_text = plan.rule, rhythm(plan)
         if unknown:
             rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
@@ -173,10 +169,9 @@ def _recurring(text: str, anchor: str | None) -> tuple[str, list[Occasion]]:
     return text, []
 
 
-def _bounded(text: str, at: int, anchor: str | None, is_daily: bool) -> tuple[str, Period | None]:
+def _bounded(text: str, at: int, anchor: str | None, is_daily: bool) -> tuple[str, Period]:
     """Return the text without the bounds of the recurrence whose words were at a position, and its
-    first and last day; None, and nothing of its clause, if a day or bound there is not understood.
-    """
+    first and last day. A bound whose day is not understood bounds nothing."""
     day = date.fromisoformat(anchor) if anchor else None
     named = list[Mention]()
     for mention in _days(text, anchor, day, False):
@@ -192,39 +187,26 @@ def _bounded(text: str, at: int, anchor: str | None, is_daily: bool) -> tuple[st
             about.append(near)
             near += step
     bounds = {bound.end(): bound for bound in _RE["bound"].finditer(undated)}
-    first, last, is_sure = EVER, date.max, True
+    first, last = EVER, date.max
     for mention in named:
         index = bisect([begin for begin, _ in clauses], mention.start) - 1
         span, said = mention.period, bounds.get(mention.start)
-        is_ahead = day is None or span.end > day
-        is_unit = len(span.iso) < len(YEARLESS) or not re.search(
-            r"\d", text[mention.start : mention.end]
-        )
         spans = not span.is_day and is_daily and abs(index - own) == 1
-        if index not in about and not spans:
+        if not (index in about or spans):
             continue
         if said and said["last"]:
             last = span.end
-        elif said and said["first"] and (span.is_day or is_unit):
-            first = span.start
-        elif not span.is_day and (said or is_ahead):
+        elif said:
+            is_over = said["since"] and (day is None or span.start > day)
+            first = EVER if is_over else span.start
+            last = last if span.is_day or said["since"] or _is_week(span) else span.end
+        elif spans or not span.is_day:
             first, last = span.start, span.end
-        elif not said:
-            is_sure &= not is_ahead
+        else:
             continue
         begins = said.start() if said else mention.start
-        text, undated = (
-            f"{each[:begins]}{' ' * (mention.end - begins)}{each[mention.end :]}"
-            for each in (text, undated)
-        )
-    for begin, end in (clauses[index] for index in about):
-        left = undated[begin:end]
-        for other in asked(left, day or date.fromisoformat(YEARLESS)):
-            is_past = day and other.period.end < day and not other.period.yearly
-            is_sure &= is_past or other.period.end - other.period.start >= A_YEAR
-        if _RE["unbounded"].search(left):
-            text, is_sure = text[:begin] + " " * (end - begin) + text[end:], False
-    return text, Period(first, last) if is_sure else None
+        text = f"{text[:begins]}{' ' * (mention.end - begins)}{text[mention.end :]}"
+    return text, Period(first, last)
 
 
 def _yearly(text: str, day: date, time: str) -> Occasion:
@@ -255,7 +237,7 @@ def _as_moved(text: str, anchor: str | None) -> str:
         if ends.isdisjoint(range(begin, end + 1)):
             continue
         for old in _RE["moved_from"].finditer(undated, begin, end):
-            if old["at"] or _is_sure(old):
+            if (old["at"] or _is_sure(old)) and (old.start() - 1 in ends or old["onto"]):
                 text = text[: old.start()] + " " * len(old[0]) + text[old.end() :]
         links = (
             m

@@ -65,7 +65,7 @@ _data = table_of(__file__)
 _ZONELIKE = re.compile(_data["zonelike"], re.IGNORECASE)
 _BOUND = re.compile(_data["bound"], re.IGNORECASE)
 _QUOTED = re.compile(_data["quoted"])
-_DECIMAL = re.compile(r"[\d.]+")
+_AMOUNT = re.compile(r"[\d.]+(?:\sh)?")
 _COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
 """Separates a time from the text; after it only a time of day is a time."""
 _JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
@@ -286,9 +286,9 @@ class _Reader:
 
     @property
     def is_in_figures(self) -> bool:
-        """Whether a time of day was read that is no bare number: "9:00", "9 Uhr", not "at 9"."""
+        """Whether a time of day was read, such as "9:00" or "9 Uhr", and no amount ("9", "3 h")."""
         words = (token.word for token in self._tokens[: self._at] if token.kind == "clock")
-        return any(not _DECIMAL.fullmatch(word) for word in words)
+        return any(not _AMOUNT.fullmatch(word) for word in words)
 
     @property
     def is_settled(self) -> bool:

@@ -191,6 +191,6 @@ def test_no_text_fails(words: list[str], day: date) -> None:
 def test_long_texts_take_linear_time() -> None:
     """A quadratic pattern would take minutes here, and the test's time limit would end it."""
     for seed in ("8 May 2023 ", "last    ", "in the year ", "on the 1st of ", "a couple of ", "1/"):
-        text = seed * (1_000_000 // len(seed))
+        text = seed * (400_000 // len(seed))
         mentions(text, "2023-05-25")
         periods(text, TODAY)
