@@ -137,7 +137,7 @@ class MemorySettings(Table):
     k: int = Field(default=32, ge=1)
     """Maximum number of passages a recall returns."""
     budget: int = Field(default=1000, ge=1)
-    """Maximum tokens of those passages; a turn of a chat gets at most 450."""
+    """Maximum tokens of those passages; a turn of a chat gets at most 450 of facts."""
     whole: int = Field(default=4000, ge=0)
     """Maximum tokens of a memory that is in the prompt as a whole, at most a quarter of the model's
     window. 0: only its core is in the prompt."""

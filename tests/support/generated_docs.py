@@ -150,7 +150,7 @@ def configuration(text: str) -> str:
 def stores_table() -> str:
     """Every store: where it is, what it keeps, when a purge goes through it."""
     homes = {"workspace": "", "state": "~/.local/state/assistant/", "cache": "~/.cache/assistant/",
-             "config": "~/.config/assistant/", "memory": "/dev/shm/"}  # fmt: skip
+             "config": "~/.config/assistant/"}  # fmt: skip
     when = {"always": "yes", "sessions": "with `--sessions`", "owner": "yours to edit",
             "none": "no words in it"}  # fmt: skip
     rows = ["| where | what is kept | `--purge` |", "|---|---|---|"]
